@@ -54,6 +54,8 @@ std::string_view stringify(Elem elem);
 std::string_view stringify(Scale scale);
 std::optional<Elem> parseElem(std::string_view text);
 std::optional<Scale> parseScale(std::string_view text);
+/// The inverse of Format::str().
+std::optional<Format> parseFormat(std::string_view text);
 
 /// Rounds `x` to bf16 (round to nearest even; NaN stays NaN, quiet).
 uint16_t encodeBF16(float x);

@@ -55,6 +55,12 @@
 
 namespace attnc {
 using KernelFn = void (*)(void **args);
+
+/// The empty softmax state: acc 0, sum 0 and this maximum, in the units of the
+/// state's exponent base. Finite, so that differences of maxima never are NaN.
+/// attend with init = 1 starts from it, and leaves it for rows that see nothing;
+/// combine turns a row whose states are all empty into 0.
+constexpr float kEmptyMax = -1.0e30f;
 } // namespace attnc
 
 #endif // ATTNC_FORMATS_KERNELABI_H

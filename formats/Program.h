@@ -58,6 +58,17 @@ struct RowPart {
   View view; ///< used when cache < 0
 };
 
+/// Whether two parts read the same bytes: such a value has no row source of its
+/// own in the arguments of an attend kernel.
+inline bool samePart(const RowPart &a, const RowPart &b) {
+  if (a.cache >= 0 || b.cache >= 0)
+    return a.cache == b.cache && a.segment == b.segment;
+  const View &v = a.view, &w = b.view;
+  return v.buffer == w.buffer && v.tile == w.tile && v.offset == w.offset &&
+         v.tokenStride == w.tokenStride && v.headStride == w.headStride &&
+         v.heads == w.heads && v.inner == w.inner;
+}
+
 /// Which entries a source offers to a query at position p (entry e stands for
 /// the tokens [e*every, e*every + every)).
 struct Visibility {
