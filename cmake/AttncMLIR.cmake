@@ -18,6 +18,9 @@ include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
 
+# Every .td may include MLIR's.
+list(APPEND LLVM_TABLEGEN_FLAGS -I${MLIR_INCLUDE_DIRS})
+
 set(ATTNC_LLVM_TOOLS ${LLVM_TOOLS_BINARY_DIR})
 
 # attnc_mlir_library(NAME sources... [DEPENDS targets...] [LINK libs...])

@@ -48,6 +48,13 @@ inline constexpr StringLiteral kLayerAttr = "layer";
 /// e.g. attn.trace = "layer0.attention".
 inline constexpr StringLiteral kTraceAttr = "attn.trace";
 
+/// Checks the body of a scalar function: one f32 argument for each of
+/// `arguments`, ops of arith and math on f32 and i1, one f32 yielded.
+LogicalResult verifyScalarBody(Operation *op, Region &body, unsigned arguments);
+
+/// The number of operations that a scalar body executes (its constants are free).
+int64_t countScalarOps(Region &body);
+
 } // namespace mlir::attn
 
 #endif // ATTNC_DIALECT_ATTN_H

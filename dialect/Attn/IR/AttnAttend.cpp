@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace mlir::attn;
 
 void AttendOp::build(OpBuilder &builder, OperationState &state, Type result,
-                     ArrayRef<AttendOp::Source> sources, double scale, FlatSymbolRefAttr sink,
+                     ArrayRef<AttendSource> sources, double scale, FlatSymbolRefAttr sink,
                      ArrayAttr consts) {
   SmallVector<Value> queries, keys, values, selections;
   SmallVector<int64_t> partCounts, windows;

@@ -12,12 +12,6 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-// Hashing and equality that the generated attribute storage needs.
-namespace attnc {
-static llvm::hash_code hash_value(Elem e) { return llvm::hash_value(unsigned(e)); }
-static llvm::hash_code hash_value(Scale s) { return llvm::hash_value(unsigned(s)); }
-} // namespace attnc
-
 #define GET_ATTRDEF_CLASSES
 #include "dialect/Attn/IR/AttnAttrs.cpp.inc"
 
@@ -165,7 +159,7 @@ Rotary RotaryAttr::getRotary() const {
   r.dims = getDims();
   r.scaling = *parseScaling(getScaling().getValue());
   for (const RotaryParam &p : paramsOf(r.scaling))
-    r.*p.member = cast<FloatAttr>(getParams().get(p.name)).getValueAsDouble();
+    r.*p.member = llvm::cast<FloatAttr>(getParams().get(p.name)).getValueAsDouble();
   if (auto truncate = getParams().getAs<BoolAttr>("truncate"))
     r.truncate = truncate.getValue();
   r.amplitude = getAmplitude().getValueAsDouble();
@@ -259,10 +253,10 @@ void RotaryAttr::print(AsmPrinter &printer) const {
     printer << ", " << getScaling().getValue() << " {";
     llvm::interleaveComma(getParams(), printer, [&](NamedAttribute p) {
       printer << p.getName().getValue() << " = ";
-      if (auto flag = dyn_cast<BoolAttr>(p.getValue()))
+      if (auto flag = llvm::dyn_cast<BoolAttr>(p.getValue()))
         printer << (flag.getValue() ? "true" : "false");
       else
-        printF64(printer, cast<FloatAttr>(p.getValue()).getValueAsDouble());
+        printF64(printer, llvm::cast<FloatAttr>(p.getValue()).getValueAsDouble());
     });
     printer << '}';
   }

@@ -16,6 +16,15 @@ struct HistoryUse {
   int64_t size = 0;
 };
 
+/// One source of an attention: pairs of a query part and a key part, a value,
+/// and which elements a token sees.
+struct AttendSource {
+  SmallVector<Value> queries, keys;
+  Value value;
+  int64_t window = 0; ///< 0 causal, W > 0 the newest W tokens
+  Value selection;    ///< null unless the source is selected
+};
+
 /// Floating-point operations of one element, by kind of work.
 struct Work {
   double attend = 0;  ///< scores and values of attention
@@ -31,6 +40,17 @@ struct Work {
 };
 
 class Evaluation;
+
+/// Checks what all ops of a graph have in common: they are inside a model (or
+/// something that orders them), and `layer`, if present, is a layer number.
+LogicalResult verifyStreamOp(Operation *op);
+
+/// The trait of the ops of a graph.
+template <typename ConcreteOp>
+class InGraph : public OpTrait::TraitBase<ConcreteOp, InGraph> {
+public:
+  static LogicalResult verifyTrait(Operation *op) { return verifyStreamOp(op); }
+};
 
 } // namespace mlir::attn
 

@@ -18,13 +18,20 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 class Attn_Op<string mnemonic, list<Trait> traits = []>
     : Op<Attn_Dialect, mnemonic, traits>;
 
+/// Inside a model; `layer`, if present, is a layer number.
+def Attn_InGraph : NativeOpTrait<"InGraph"> {
+  let cppNamespace = "::mlir::attn";
+}
+
 /// An op of a graph: pure, with work and a meaning.
 class Attn_StreamOp<string mnemonic, list<Trait> traits = []>
     : Attn_Op<mnemonic, traits # [
-        Pure,
+        Pure, Attn_InGraph,
         DeclareOpInterfaceMethods<Attn_WorkOpInterface>,
-        DeclareOpInterfaceMethods<Attn_EvaluateOpInterface>,
-        DeclareOpInterfaceMethods<SymbolUserOpInterface>]>;
+        DeclareOpInterfaceMethods<Attn_EvaluateOpInterface>]>;
+
+/// An op that names weights checks them against their declarations.
+defvar Attn_UsesWeights = DeclareOpInterfaceMethods<SymbolUserOpInterface>;
 
 //===----------------------------------------------------------------------===//
 // Structure
@@ -87,7 +94,7 @@ def Attn_WeightOp : Attn_Op<"weight", [Symbol]> {
 // Per-token ops
 //===----------------------------------------------------------------------===//
 
-def Attn_LinearOp : Attn_StreamOp<"linear"> {
+def Attn_LinearOp : Attn_StreamOp<"linear", [Attn_UsesWeights]> {
   let summary = "Projection by a weight, whole or per group";
   let description = [{
     The weight is a matrix [groups * R, I]. `rows [b, n]` takes rows b .. b+n of
@@ -132,7 +139,7 @@ def Attn_LinearOp : Attn_StreamOp<"linear"> {
   }];
 }
 
-def Attn_RMSNormOp : Attn_StreamOp<"rms_norm", [SameOperandsAndResultType]> {
+def Attn_RMSNormOp : Attn_StreamOp<"rms_norm", [SameOperandsAndResultType, Attn_UsesWeights]> {
   let summary = "Root-mean-square normalisation of the last axis, or of all channels";
   let description = [{
     y = x / sqrt(mean(x^2) + eps) * (w + weight_offset). Over all channels of the
@@ -173,7 +180,6 @@ def Attn_RopeOp : Attn_StreamOp<"rope", [SameOperandsAndResultType]> {
     $input $end $pairing (`inverse` $inverse^)? $rotary attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
-  let hasFolder = 0;
 }
 
 def Attn_SliceOp : Attn_StreamOp<"slice"> {
@@ -187,8 +193,10 @@ def Attn_SliceOp : Attn_StreamOp<"slice"> {
   let assemblyFormat = [{
     $input `[` $offset `,` $size `]` attr-dict `:` type($input) `->` type($result)
   }];
+  let builders = [OpBuilder<(ins "Value":$input, "int64_t":$offset, "int64_t":$size)>];
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Attn_ConcatOp : Attn_StreamOp<"concat"> {
@@ -201,11 +209,13 @@ def Attn_ConcatOp : Attn_StreamOp<"concat"> {
   let arguments = (ins Variadic<Attn_StreamType>:$inputs);
   let results = (outs Attn_StreamType:$result);
   let assemblyFormat = "$inputs attr-dict `:` functional-type($inputs, $result)";
+  let builders = [OpBuilder<(ins "ValueRange":$inputs)>];
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Attn_MapOp : Attn_StreamOp<"map", [
-    SingleBlockImplicitTerminator<"YieldOp">, RecursivelySpeculatable, NoRegionArguments]> {
+    SingleBlockImplicitTerminator<"YieldOp">, IsolatedFromAbove, Attn_UsesWeights]> {
   let summary = "A scalar function of streams and constants, channel by channel";
   let description = [{
     The body sees one scalar per input and per constant and yields one. An input
@@ -269,6 +279,7 @@ def Attn_ExternOp : Attn_StreamOp<"extern"> {
   let assemblyFormat = [{
     $callee (`optional` $optional^)? `(` $inputs `)` attr-dict `:` functional-type($inputs, $result)
   }];
+  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//
@@ -276,7 +287,8 @@ def Attn_ExternOp : Attn_StreamOp<"extern"> {
 //===----------------------------------------------------------------------===//
 
 def Attn_AttendOp : Attn_StreamOp<"attend", [
-    AttrSizedOperandSegments, DeclareOpInterfaceMethods<Attn_HistoryOpInterface>]> {
+    AttrSizedOperandSegments, IsolatedFromAbove, Attn_UsesWeights,
+    DeclareOpInterfaceMethods<Attn_HistoryOpInterface>]> {
   let summary = "One softmax over any number of sources";
   let description = [{
     A source is a list of (query part, key part) pairs, a value, and a
@@ -321,17 +333,12 @@ def Attn_AttendOp : Attn_StreamOp<"attend", [
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    struct Source {
-      SmallVector<Value> queries, keys;
-      Value value;
-      int64_t window;     ///< 0 causal, W > 0
-      Value selection;    ///< null unless `select`
-    };
+    using Source = AttendSource;
     SmallVector<Source> getSources();
     int64_t getHeads() { return getResult().getType().getHeads(); }
   }];
   let builders = [
-    OpBuilder<(ins "Type":$result, "ArrayRef<AttendOp::Source>":$sources, "double":$scale,
+    OpBuilder<(ins "Type":$result, "ArrayRef<AttendSource>":$sources, "double":$scale,
                    "FlatSymbolRefAttr":$sink, CArg<"ArrayAttr", "{}">:$consts)>
   ];
 }
