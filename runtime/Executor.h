@@ -47,6 +47,7 @@ using ExternFn = std::function<std::string(
 struct ExecutorOptions {
   ThreadPool *pool = nullptr; ///< null: the default pool
   std::map<std::string, ExternFn> externs;
+  bool poison = false; ///< fill buffers with NaN before each step
 };
 
 /// Counts of one kernel, for --stats.

@@ -52,8 +52,8 @@ public:
     return payload + info.begin;
   }
 
-  /// The tensor's values as f32 (F32, BF16, F16; integers up to 32 bits as
-  /// numbers). Other types are an error that names file and tensor.
+  /// A copy of the tensor's values: F32, BF16, F16 as f32; I32, U8 as int32.
+  /// Other types are an error that names file and tensor.
   Result<std::vector<float>> readF32(const std::string &name) const;
   Result<std::vector<int32_t>> readI32(const std::string &name) const;
 

@@ -4,7 +4,8 @@
 // Owns the page pools of a plan's caches and the page tables of every sequence.
 // A step is: reserve() pages for the new tokens of each sequence (all or
 // nothing), slice() them into a StepBatch, run it, commit(). Positions are
-// stored, never counted from pages.
+// stored, never counted from pages. After a step that failed, its sequences
+// may have lost ring entries: drop them, or cut them to length 0.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTNC_RUNTIME_SEQUENCES_H
@@ -70,7 +71,7 @@ public:
 private:
   struct Sequence {
     int64_t length = 0;
-    int64_t written = 0; ///< longest length since the rings were last valid
+    int64_t written = 0; ///< most tokens that may have been written
     std::vector<std::vector<int32_t>> pages; ///< per cache
   };
   struct Need {
