@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/Attn/IR/Attn.h"
+#include "dialect/Attn/IR/AttnText.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -151,7 +152,8 @@ ParseResult AttendOp::parse(OpAsmParser &parser, OperationState &state) {
 }
 
 void AttendOp::print(OpAsmPrinter &p) {
-  p << " scale " << getScale();
+  p << " scale ";
+  printF64(p, getScale().convertToDouble());
   if (getSinkAttr())
     p << " sink " << getSinkAttr();
   if (getConstsAttr())
@@ -177,11 +179,20 @@ void AttendOp::print(OpAsmPrinter &p) {
   SmallVector<StringRef> elided = {"scale",   "sink",   "consts", "part_counts",
                                    "windows", getOperandSegmentSizeAttr()};
   p.printOptionalAttrDict((*this)->getAttrs(), elided);
-  p << " -> " << getResult().getType();
+  bool hasAttrs = llvm::any_of((*this)->getAttrs(), [&](NamedAttribute a) {
+    return !llvm::is_contained(elided, a.getName().getValue());
+  });
+  p << (hasAttrs ? " -> " : "-> ") << getResult().getType();
   p.decreaseIndent();
   p.decreaseIndent();
   if (!getScoreMap().empty()) {
     p << ' ';
     p.printRegion(getScoreMap());
   }
+}
+
+void AttendOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  static constexpr StringLiteral names[] = {"score", "query", "key", "head"};
+  for (auto [argument, name] : llvm::zip(region.getArguments(), names))
+    setName(argument, name);
 }

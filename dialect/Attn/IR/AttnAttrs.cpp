@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/Attn/IR/Attn.h"
+#include "dialect/Attn/IR/AttnText.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -177,14 +178,6 @@ RotaryAttr RotaryAttr::get(MLIRContext *context, const Rotary &r) {
              b.getDictionaryAttr(params), b.getF64FloatAttr(r.amplitude));
 }
 
-static ParseResult parseF64(AsmParser &parser, FloatAttr &value) {
-  double d;
-  if (parser.parseFloat(d))
-    return failure();
-  value = parser.getBuilder().getF64FloatAttr(d);
-  return success();
-}
-
 Attribute RotaryAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   Builder &b = parser.getBuilder();
@@ -233,16 +226,6 @@ Attribute RotaryAttr::parse(AsmParser &parser, Type) {
   return RotaryAttr::getChecked([&] { return parser.emitError(loc); }, parser.getContext(), theta,
                                 dims, b.getStringAttr(scaling), b.getDictionaryAttr(params),
                                 amplitude);
-}
-
-/// Prints the shortest decimal text that reads back as the same f64.
-static void printF64(AsmPrinter &printer, double d) {
-  SmallString<32> text;
-  APFloat(d).toString(text, 0, 6);
-  // The lexer wants a point in a float.
-  if (!StringRef(text).contains('.') && !StringRef(text).contains_insensitive("e"))
-    text += ".0";
-  printer << text;
 }
 
 void RotaryAttr::print(AsmPrinter &printer) const {

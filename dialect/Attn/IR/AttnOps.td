@@ -8,6 +8,7 @@ include "dialect/Attn/IR/AttnAttrs.td"
 include "dialect/Attn/IR/AttnTypes.td"
 include "dialect/Attn/IR/AttnInterfaces.td"
 include "mlir/IR/BuiltinAttributes.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
@@ -153,8 +154,8 @@ def Attn_RMSNormOp : Attn_StreamOp<"rms_norm", [SameOperandsAndResultType, Attn_
                        UnitAttr:$per_head);
   let results = (outs Attn_StreamType:$result);
   let assemblyFormat = [{
-    $input (`,` $weight^)? `eps` $eps (`offset` $weight_offset^)? (`per_head` $per_head^)?
-    attr-dict `:` type($result)
+    $input (`,` $weight^)? `eps` custom<F64>($eps) (`offset` custom<F64>($weight_offset)^)? (`per_head` $per_head^)?
+    attr-dict `:` qualified(type($result))
   }];
   let hasVerifier = 1;
 }
@@ -170,14 +171,14 @@ def Attn_RopeOp : Attn_StreamOp<"rope", [SameOperandsAndResultType]> {
     Example:
 
     ```mlir
-    %y = attn.rope %x last interleaved #attn.rotary<theta = 10000.0, dims = 64> : !attn.stream<128x192>
+    %y = attn.rope %x last interleaved <theta = 10000.0, dims = 64> : !attn.stream<128x192>
     ```
   }];
   let arguments = (ins Attn_StreamType:$input, Attn_RotatedEnd:$end, Attn_Pairing:$pairing,
                        Attn_RotaryAttr:$rotary, UnitAttr:$inverse);
   let results = (outs Attn_StreamType:$result);
   let assemblyFormat = [{
-    $input $end $pairing (`inverse` $inverse^)? $rotary attr-dict `:` type($result)
+    $input $end $pairing (`inverse` $inverse^)? $rotary attr-dict `:` qualified(type($result))
   }];
   let hasVerifier = 1;
 }
@@ -191,7 +192,7 @@ def Attn_SliceOp : Attn_StreamOp<"slice"> {
   let arguments = (ins Attn_StreamType:$input, I64Attr:$offset, I64Attr:$size);
   let results = (outs Attn_StreamType:$result);
   let assemblyFormat = [{
-    $input `[` $offset `,` $size `]` attr-dict `:` type($input) `->` type($result)
+    $input `[` $offset `,` $size `]` attr-dict `:` qualified(type($input)) `->` qualified(type($result))
   }];
   let builders = [OpBuilder<(ins "Value":$input, "int64_t":$offset, "int64_t":$size)>];
   let hasVerifier = 1;
@@ -239,7 +240,7 @@ def Attn_MapOp : Attn_StreamOp<"map", [
   let results = (outs Attn_StreamType:$result);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `(` $inputs `:` type($inputs) `)` (`consts` $consts^)? attr-dict `->` type($result) $body
+    `(` $inputs `:` type($inputs) `)` (`consts` $consts^)? attr-dict `->` qualified(type($result)) $body
   }];
   let hasVerifier = 1;
 }
@@ -258,11 +259,11 @@ def Attn_RoundOp : Attn_StreamOp<"round", [SameOperandsAndResultType]> {
     chunk too, sees the rounded value. Block formats scale `block` consecutive
     channels of the last axis together.
 
-    Example: `%r = attn.round %c to #attn.format<bf16> : !attn.stream<512>`
+    Example: `%r = attn.round %c to <bf16> : !attn.stream<512>`
   }];
   let arguments = (ins Attn_StreamType:$input, Attn_FormatAttr:$format);
   let results = (outs Attn_StreamType:$result);
-  let assemblyFormat = "$input `to` $format attr-dict `:` type($result)";
+  let assemblyFormat = "$input `to` $format attr-dict `:` qualified(type($result))";
   let hasFolder = 1;
 }
 
@@ -288,6 +289,7 @@ def Attn_ExternOp : Attn_StreamOp<"extern"> {
 
 def Attn_AttendOp : Attn_StreamOp<"attend", [
     AttrSizedOperandSegments, IsolatedFromAbove, Attn_UsesWeights,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>,
     DeclareOpInterfaceMethods<Attn_HistoryOpInterface>]> {
   let summary = "One softmax over any number of sources";
   let description = [{
