@@ -1,0 +1,176 @@
+//===- Families.cpp - from a config to a ModelConfig
+//-----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Finds out whose config a text is, hands it to the family's reader, and checks
+// that no key which matters was left unread.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Families.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace attnc {
+
+static constexpr int64_t maxLayers = 4096;
+/// Positions travel as 32-bit integers from here down to the kernels.
+static constexpr int64_t maxPosition = (int64_t(1) << 31) - 1;
+
+int64_t readLayerCount(ConfigObject &root, const char *key) {
+  return root.require(key, {1, maxLayers});
+}
+
+void readMaxPositions(ConfigObject &root, const char *key) {
+  Field<int64_t> field = root.integer(key, {1, maxPosition});
+  root.config().maxPositions = field.value;
+}
+
+void checkProduct(ConfigObject &root, const char *headsKey, int64_t heads,
+                  const char *widthKey, int64_t width) {
+  constexpr int64_t limit = int64_t(1) << 31;
+  if (heads * width > limit)
+    root.fail(headsKey,
+              "found " + std::to_string(heads) + " heads of " +
+                  std::to_string(width) + " channels (" + widthKey + ")",
+              "at most 2^31 channels");
+}
+
+namespace {
+
+/// Families that other keys or names announce but that have no reader.
+struct KnownFamily {
+  const char *modelType;
+  const char *name;
+};
+constexpr KnownFamily unbuilt[] = {{"deepseek_v32", "DeepSeek V3.2"},
+                                   {"deepseek_v4", "DeepSeek V4"},
+                                   {"deepseek_v41", "DeepSeek V4.1"},
+                                   {"deepseek_v41_text", "DeepSeek V4.1"}};
+
+constexpr const char *latentTypes[] = {"deepseek_v2", "deepseek_v3"};
+
+std::string listSupported() {
+  std::string result;
+  for (const std::string &type : supportedModelTypes())
+    result += (result.empty() ? "" : ", ") + type;
+  return result;
+}
+
+/// Two spellings of one key must agree.
+void checkSynonyms(ConfigObject &root, const char *a, const char *b) {
+  const JsonNode *first = root.get(a), *second = root.get(b);
+  if (first && second && !(*first == *second))
+    root.fail(b, std::string("found another value than in ") + a,
+              "the same value in both");
+}
+
+std::string readDtype(ConfigObject &root) {
+  checkSynonyms(root, "torch_dtype", "dtype");
+  Field<std::string> dtype = root.text("torch_dtype");
+  return dtype.present() ? dtype.value : root.text("dtype").value;
+}
+
+[[noreturn]] void refuseUnbuilt(ConfigObject &root, const char *key,
+                                const char *name) {
+  root.fail(key, std::string("found a ") + name + " config",
+            "a family that is built: " + listSupported());
+}
+
+void readByType(ConfigObject &root, const std::string &modelType) {
+  root.config().modelType = modelType;
+  for (const KnownFamily &family : unbuilt)
+    if (modelType == family.modelType)
+      refuseUnbuilt(root, "model_type", family.name);
+  if (const DenseFamily *dense = findDenseFamily(modelType))
+    return readDense(root, *dense);
+  if (std::find(std::begin(latentTypes), std::end(latentTypes), modelType) !=
+      std::end(latentTypes))
+    return readLatent(root);
+  root.fail("model_type", "found '" + modelType + "'",
+            "one of " + listSupported());
+}
+
+/// The inference code of these models has its own spelling and no model_type.
+void readInferenceStyle(ConfigObject &root) {
+  if (root.has("kv_source_layers"))
+    refuseUnbuilt(root, "kv_source_layers", "DeepSeek V4.1");
+  if (root.has("compress_ratios"))
+    refuseUnbuilt(root, "compress_ratios", "DeepSeek V4");
+  for (const char *key : {"index_topk", "index_n_heads", "index_head_dim"})
+    if (root.has(key))
+      refuseUnbuilt(root, key, "DeepSeek V3.2");
+  root.config().modelType = "deepseek_v3";
+  readInferenceLatent(root);
+}
+
+/// Reads the object that holds the attention's keys.
+void readRoot(ConfigObject &root, const Field<std::string> &outerType) {
+  checkSynonyms(root, "quantization", "quantization_config");
+  root.config().torchDtype = readDtype(root);
+  Field<std::string> modelType = root.text("model_type");
+  if (!modelType.present())
+    modelType = outerType;
+  if (modelType.present())
+    readByType(root, modelType.value);
+  else if (root.has("dim") && root.has("n_layers") && root.has("n_heads"))
+    readInferenceStyle(root);
+  else
+    root.fail("model_type", "the key is missing",
+              "one of " + listSupported() +
+                  ", or dim, n_layers and n_heads of an inference config");
+  checkUnread(root);
+}
+
+void readDocument(const JsonNode &document, const std::string &file,
+                  ModelConfig &config) {
+  ConfigObject outer(document, file, "", config);
+  if (!outer.hasValue("text_config"))
+    return readRoot(outer, {});
+  // A multimodal file: the text model is one level down.
+  checkSynonyms(outer, "quantization", "quantization_config");
+  std::string dtype = readDtype(outer);
+  Field<std::string> outerType = outer.text("model_type");
+  ConfigObject inner(*outer.get("text_config"), file, "/text_config", config);
+  readRoot(inner, outerType);
+  if (config.torchDtype.empty())
+    config.torchDtype = dtype;
+  checkUnread(outer);
+}
+
+/// The same sentence once, in first order.
+void removeRepeats(std::vector<std::string> &sentences) {
+  std::vector<std::string> result;
+  for (std::string &sentence : sentences)
+    if (std::find(result.begin(), result.end(), sentence) == result.end())
+      result.push_back(std::move(sentence));
+  sentences = std::move(result);
+}
+
+} // namespace
+
+std::vector<std::string> supportedModelTypes() {
+  std::vector<std::string> types = denseModelTypes();
+  types.insert(types.end(), std::begin(latentTypes), std::end(latentTypes));
+  return types;
+}
+
+Result<ModelConfig> readModelConfig(std::string_view text,
+                                    const std::string &file) {
+  Result<JsonNode> document = parseConfigJson(text, file);
+  if (!document)
+    return Error{document.error()};
+  ModelConfig config;
+  try {
+    readDocument(*document, file, config);
+  } catch (const ConfigError &error) {
+    return Error{error.message};
+  }
+  removeRepeats(config.defaulted);
+  removeRepeats(config.warnings);
+  removeRepeats(config.notes);
+  return config;
+}
+
+} // namespace attnc
