@@ -6,8 +6,9 @@
 include "dialect/Attn/IR/AttnTypes.td"
 include "dialect/Attn/IR/AttnAttrs.td"
 include "dialect/Attn/IR/AttnInterfaces.td"
+include "dialect/Kv/IR/KvEnums.td"
 include "mlir/IR/AttrTypeBase.td"
-include "mlir/IR/EnumAttr.td"
+include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -28,6 +29,10 @@ def Kv_Dialect : Dialect {
   let dependentDialects = ["::mlir::attn::AttnDialect"];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{
+    void registerTypes();
+    void registerOps();
+  }];
 }
 
 class Kv_Op<string mnemonic, list<Trait> traits = []> : Op<Kv_Dialect, mnemonic, traits>;
@@ -52,6 +57,13 @@ def Kv_RowsType : Kv_Type<"Rows", "rows"> {
   }];
   let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "int64_t":$every);
   let extraClassDeclaration = [{
+    /// The type of the entries' elements as streams, and back.
+    ::mlir::attn::StreamType getStream() const {
+      return ::mlir::attn::StreamType::get(getContext(), getShape(), getEvery());
+    }
+    static RowsType of(::mlir::attn::StreamType type) {
+      return get(type.getContext(), type.getShape(), type.getEvery());
+    }
     int64_t getChannels() const { return getShape().back(); }
     int64_t getHeads() const { return getShape().size() == 2 ? getShape()[0] : 1; }
     int64_t getNumFeatures() const { return getHeads() * getChannels(); }
@@ -73,20 +85,17 @@ def Kv_SegmentAttr : AttrDef<Kv_Dialect, "Segment"> {
   let mnemonic = "segment";
   let summary = "Some channels of a row in one format";
   let description = [{
-    `pad` segments hold unused bytes (`channels` of them).
+    Channels of a stream with heads count head by head. A segment named "pad"
+    holds `channels` unused bytes.
 
     Example: `#kv.segment<"latent", 512, #attn.format<bf16>>`
   }];
   let parameters = (ins StringRefParameter<"">:$name, "int64_t":$channels, "::mlir::attn::FormatAttr":$format);
   let assemblyFormat = "`<` $name `,` $channels `,` $format `>`";
   let genVerifyDecl = 1;
-}
-
-def Kv_CacheKind : I32EnumAttr<"CacheKind", "how long rows live", [
-    I32EnumAttrCase<"Paged", 0, "paged">,
-    I32EnumAttrCase<"Ring", 1, "ring">,
-    I32EnumAttrCase<"State", 2, "state">]> {
-  let cppNamespace = "::mlir::kv";
+  let extraClassDeclaration = [{
+    bool isPad() const { return getName() == "pad"; }
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,7 +159,12 @@ def Kv_StepOp : Kv_Op<"step", [IsolatedFromAbove, Symbol,
   let assemblyFormat = [{
     $sym_name custom<StepSignature>($function_type) `decode` $decode `prefill` $prefill attr-dict
   }];
+  let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The body that serves sequences with many new tokens.
+    Block &getPrefillBlock() { return getPrefill().empty() ? getDecode().front() : getPrefill().front(); }
+  }];
 }
 
 def Kv_ReturnOp : Kv_Op<"return", [Terminator, ReturnLike, HasParent<"StepOp">]> {
@@ -173,6 +187,7 @@ def Kv_AppendOp : Kv_Op<"append", [MemoryEffects<[MemWrite]>, DeclareOpInterface
   }];
   let arguments = (ins Variadic<Attn_StreamType>:$values, FlatSymbolRefAttr:$cache);
   let assemblyFormat = "$values `to` $cache attr-dict `:` type($values)";
+  let hasVerifier = 1;
 }
 
 def Kv_ReadOp : Kv_Op<"read", [MemoryEffects<[MemRead]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
@@ -189,7 +204,7 @@ def Kv_ReadOp : Kv_Op<"read", [MemoryEffects<[MemRead]>, DeclareOpInterfaceMetho
   let assemblyFormat = "$cache `[` $segment `]` attr-dict `:` type($rows)";
 }
 
-def Kv_RebuildOp : Kv_Op<"rebuild", [RecursiveMemoryEffects, SingleBlock]> {
+def Kv_RebuildOp : Kv_Op<"rebuild", [Pure, SingleBlock, IsolatedFromAbove]> {
   let summary = "Rows derived from kept rows when they are read";
   let description = [{
     The body maps the elements of the operands' entries to those of the results,
@@ -214,7 +229,7 @@ def Kv_RebuildOp : Kv_Op<"rebuild", [RecursiveMemoryEffects, SingleBlock]> {
   let hasVerifier = 1;
 }
 
-def Kv_YieldOp : Kv_Op<"yield", [Pure, Terminator, ReturnLike]> {
+def Kv_YieldOp : Kv_Op<"yield", [Pure, Terminator, ReturnLike, HasParent<"RebuildOp">]> {
   let summary = "The results of a rebuild's body";
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";
@@ -235,11 +250,13 @@ def Kv_AttendInitOp : Kv_Op<"attend_init", [Pure]> {
   let assemblyFormat = "attr-dict `:` type($state)";
 }
 
-def Kv_AttendPartialOp : Kv_Op<"attend_partial", [Pure, AttrSizedOperandSegments]> {
+def Kv_AttendPartialOp : Kv_Op<"attend_partial", [
+    Pure, AttrSizedOperandSegments, IsolatedFromAbove, AllTypesMatch<["state", "result"]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Folds one source into a softmax state";
   let description = [{
-    Keys and the value are all rows of one cache (read or rebuilt), or all
-    streams: the chunk's own elements. Visibility as in `attn.attend`: window 0
+    Keys and the value are all rows of caches of one kind and rate (read or
+    rebuilt), or all streams: the chunk's own elements. Visibility as in `attn.attend`: window 0
     means every entry up to the query's token. Scores are scale * sum_p q_p . k_p,
     then the region, if any, as in `attn.attend`.
 
@@ -258,6 +275,12 @@ def Kv_AttendPartialOp : Kv_Op<"attend_partial", [Pure, AttrSizedOperandSegments
                        OptionalAttr<ArrayAttr>:$consts);
   let results = (outs Kv_StateType:$result);
   let regions = (region MaxSizedRegion<1>:$score_map);
+  let extraClassDeclaration = [{
+    /// Whether the operands are rows of caches, or the chunk's own elements.
+    bool readsRows() { return isa<RowsType>(getValue().getType()); }
+    int64_t getEvery();
+    int64_t getHeads() { return cast<StateType>(getState().getType()).getHeads(); }
+  }];
   let assemblyFormat = [{
     $state `scale` $scale `window` $window `(` $queries `:` type($queries) `)`
     `keys` `(` $keys `:` type($keys) `)` `value` $value `:` type($value)
