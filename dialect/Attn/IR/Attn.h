@@ -48,6 +48,18 @@ inline constexpr StringLiteral kLayerAttr = "layer";
 /// e.g. attn.trace = "layer0.attention".
 inline constexpr StringLiteral kTraceAttr = "attn.trace";
 
+/// The attribute that identifies a stream across the forms of a model: ops with
+/// equal numbers compute the same values (attn-split-forms sets it).
+inline constexpr StringLiteral kIdAttr = "attn.id";
+
+/// The format in which a stream would be stored if it were kept; also on a
+/// model's arguments (attn-choose-storage sets it).
+inline constexpr StringLiteral kStorageAttr = "attn.storage";
+
+/// Where a kept stream lives, see passes/Support/Keep.h; also on a model's
+/// arguments (attn-infer-caches sets it).
+inline constexpr StringLiteral kKeepAttr = "attn.keep";
+
 /// Checks the body of a scalar function: one f32 argument for each of
 /// `arguments`, ops of arith and math on f32 and i1, one f32 yielded.
 LogicalResult verifyScalarBody(Operation *op, Region &body, unsigned arguments);

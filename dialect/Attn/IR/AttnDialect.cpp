@@ -25,11 +25,26 @@ int64_t attn::getLayer(Operation *op) {
 }
 
 LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
-  if (attribute.getName() != kTraceAttr)
-    return op->emitOpError("unknown attribute '") << attribute.getName() << "'; expected '"
-                                                  << kTraceAttr << "'";
-  if (!isa<StringAttr>(attribute.getValue()) || op->getNumResults() != 1)
-    return op->emitOpError("'") << kTraceAttr << "' names the one result of an op; found "
-                                << attribute.getValue();
+  StringRef name = attribute.getName();
+  Attribute value = attribute.getValue();
+  bool valid;
+  StringRef expected;
+  if (name == kTraceAttr)
+    valid = isa<StringAttr>(value), expected = "a string";
+  else if (name == kIdAttr)
+    valid = isa<IntegerAttr>(value), expected = "an integer";
+  else if (name == kStorageAttr)
+    valid = isa<FormatAttr>(value), expected = "a format";
+  else if (name == kKeepAttr)
+    valid = isa<DictionaryAttr>(value), expected = "a dictionary";
+  else
+    return op->emitOpError("unknown attribute '")
+           << name << "'; expected '" << kTraceAttr << "', '" << kIdAttr << "', '"
+           << kStorageAttr << "' or '" << kKeepAttr << "'";
+  if (op->getNumResults() != 1)
+    return op->emitOpError("'") << name << "' describes the one result of an op; found an op with "
+                                << op->getNumResults();
+  if (!valid)
+    return op->emitOpError("'") << name << "' is " << expected << "; found " << value;
   return success();
 }

@@ -140,15 +140,14 @@ void Rows::evaluateHead(int64_t head) {
     weights.clear();
     for (const Source &source : sources)
       scores(source, t, head, weights, program ? &*program : nullptr);
-    double max = -std::numeric_limits<double>::infinity(), sum = 0;
-    for (double weight : weights)
-      max = std::max(max, weight);
     // A sink is one more score, without a value.
-    if (sink)
-      max = std::max(max, double(sink[head]));
+    double none = -std::numeric_limits<double>::infinity(), sum = 0;
+    double max = sink ? sink[head] : none;
+    for (double weight : weights)
+      max = std::isnan(weight) ? weight : std::max(max, weight); // keeps NaN
     double *out = result.row(t) + head * channels;
     std::fill_n(out, channels, 0.0);
-    if (max == -std::numeric_limits<double>::infinity())
+    if (max == none)
       continue;
     for (double &weight : weights)
       sum += weight = std::exp(weight - max);
