@@ -76,7 +76,8 @@ struct RopeSpec {
   bool inverse = false;
 };
 
-/// y[t, h, i] = body(x_0, ..., const_0, ...).
+/// y[t, h, i] = body(x_0, ..., const_0, ...). Without a body: y = x_0, a copy
+/// (concatenation and layout changes are made of these).
 struct MapSpec {
   /// Full: [heads, inner]. PerHead: element (t, h, 0) for every i. PerToken:
   /// element (t, 0, 0).
