@@ -126,6 +126,9 @@ void readRoot(ConfigObject &root, const Field<std::string> &outerType) {
 void readDocument(const JsonNode &document, const std::string &file,
                   ModelConfig &config) {
   ConfigObject outer(document, file, "", config);
+  if (outer.has("attnc_variant"))
+    outer.fail("attnc_variant", "found a variant file",
+               "a model's config; variant files are not built");
   if (!outer.hasValue("text_config"))
     return readRoot(outer, {});
   // A multimodal file: the text model is one level down.
