@@ -11,7 +11,6 @@
 #include "runtime/ExecutorImpl.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace attnc {
 
@@ -51,6 +50,7 @@ struct Tile {
   int64_t begin, end; ///< tokens on the axis
   Range entries;
   int64_t slots; ///< splits
+  int64_t splitLength;
 };
 
 struct Item {
@@ -168,6 +168,7 @@ static bool startsSlot(StateRun &state, const StateDesc &desc, int64_t tokens,
   return false;
 }
 
+namespace {
 /// The per-row arrays of an item.
 struct RowLists {
   int32_t *token, *head, *lo, *hi, *position;
@@ -176,130 +177,117 @@ struct RowLists {
         hi(memory + 3 * rows), position(memory + 4 * rows) {}
 };
 
-static int64_t fillRows(const Item &item, const Launch &launch,
-                        const Axis &axis, int64_t ringRows, RowLists lists) {
-  int64_t row = 0;
-  for (int64_t t = item.tile->begin; t < item.tile->end; ++t) {
-    int64_t position = axis.positions[size_t(t)];
-    Range seen = visibleEntries(launch.visibility, position,
-                                item.tile->share->slice->start, ringRows);
-    for (int64_t h = 0; h < item.heads; ++h, ++row) {
-      lists.token[row] = int32_t(t);
-      lists.head[row] = int32_t(item.head + h);
-      lists.lo[row] = int32_t(seen.begin);
-      lists.hi[row] = int32_t(std::max(seen.begin, seen.end));
-      lists.position[row] = int32_t(position);
-    }
+/// One attend launch.
+class AttendRun {
+public:
+  AttendRun(CpuExecutor::Impl &impl, const LoadedLaunch &loaded, Frame &frame,
+            const Range *within)
+      : impl(impl), loaded(loaded), launch(*loaded.launch), frame(frame),
+        within(within), shape(*loaded.desc),
+        desc(frame.loaded->body->states[size_t(launch.state)]),
+        state(frame.states[size_t(launch.state)]),
+        tokens(frame.tokens.tokens), ring(impl.ringRows(launch)) {
+    for (const RowPart &part : launch.keys)
+      valueIsKey |= samePart(part, launch.value);
   }
-  return row;
-}
 
-void CpuExecutor::Impl::runAttend(const LoadedLaunch &loaded, Frame &frame,
-                                  int64_t only, const Range *within) {
-  const Launch &launch = *loaded.launch;
-  const Shape shape(*loaded.desc);
-  const StateDesc &desc = frame.loaded->body->states[size_t(launch.state)];
-  StateRun &state = frame.states[size_t(launch.state)];
-  int64_t tokens = frame.tokens.tokens, ring = ringRows(launch);
-
-  int64_t rowBytes = 0;
-  auto countBytes = [&](const RowPart &part) {
-    rowBytes += part.cache >= 0
-                    ? program.caches[size_t(part.cache)]
-                          .segments[size_t(part.segment)]
-                          .bytes()
-                    : part.view.heads * part.view.inner * 4;
-  };
-  bool valueIsKey = false;
-  for (const RowPart &part : launch.keys) {
-    countBytes(part);
-    valueIsKey |= samePart(part, launch.value);
+  void run(int64_t only) {
+    for (size_t s = 0; s < frame.shares.size(); ++s)
+      if (only < 0 || int64_t(s) == only)
+        planShare(frame.shares[s]);
+    if (tiles.empty())
+      return;
+    growState(state, desc, tokens, mostSlots);
+    for (const Tile &tile : tiles)
+      planItems(tile);
+    int64_t listBytes = roundUp(shape.rowLimit() * 5 * 4, 64);
+    for (Buffer &one : impl.scratch)
+      one.reserve(listBytes + shape.scratch + 64);
+    impl.pool->parallelFor(
+        int64_t(items.size()), [&](int64_t number, int worker) {
+          auto *memory = impl.scratch[size_t(worker)].as<uint8_t>();
+          call(items[size_t(number)], reinterpret_cast<int32_t *>(memory),
+               memory + listBytes);
+        });
+    if (loaded.stats)
+      count(*loaded.stats);
   }
-  if (!valueIsKey)
-    countBytes(launch.value);
 
-  // Tiles: which tokens together, which entries they see, how many splits.
-  std::vector<Tile> tiles;
-  std::vector<int64_t> splitLength;
-  int64_t mostSlots = 0;
-  for (size_t s = 0; s < frame.shares.size(); ++s) {
-    if (only >= 0 && int64_t(s) != only)
-      continue;
-    const Share &share = frame.shares[s];
-    int64_t count = share.slice->count, start = share.slice->start;
+private:
+  Range seenBy(const SequenceSlice &slice, int64_t position) const {
+    return visibleEntries(launch.visibility, position, slice.start, ring);
+  }
+
+  /// Which tokens of a sequence together, which entries, how many splits.
+  void planShare(const Share &share) {
+    const SequenceSlice &slice = *share.slice;
     int64_t perItem = shape.tokensPerItem();
-    int64_t items =
-        (count + perItem - 1) / perItem * shape.kvHeads * shape.headChunks();
-    Range all{std::numeric_limits<int64_t>::max(), 0};
-    for (int64_t begin = 0; begin < count; begin += perItem) {
-      int64_t end = std::min(count, begin + perItem);
-      // Later tokens see later entries: the first token's begin, the last's end.
-      Range seen{visibleEntries(launch.visibility, start + begin, start, ring)
-                     .begin,
-                 visibleEntries(launch.visibility, start + end - 1, start, ring)
-                     .end};
+    int64_t itemCount = (slice.count + perItem - 1) / perItem * shape.kvHeads *
+                        shape.headChunks();
+    for (int64_t begin = 0; begin < slice.count; begin += perItem) {
+      int64_t end = std::min(slice.count, begin + perItem);
+      // Later tokens see later entries: the first's begin, the last's end.
+      Range seen{seenBy(slice, slice.start + begin).begin,
+                 seenBy(slice, slice.start + end - 1).end};
       if (within) {
         seen.begin = std::max(seen.begin, within->begin);
         seen.end = std::min(seen.end, within->end);
       }
       if (seen.empty())
         continue;
-      all.begin = std::min(all.begin, seen.begin);
-      all.end = std::max(all.end, seen.end);
       auto [splits, each] =
           within ? std::pair<int64_t, int64_t>(1, seen.end - seen.begin)
-                 : splitsOf(shape, seen, items);
+                 : splitsOf(shape, seen, itemCount);
       tiles.push_back(
-          {&share, share.first + begin, share.first + end, seen, splits});
-      splitLength.push_back(each);
+          {&share, share.first + begin, share.first + end, seen, splits, each});
       mostSlots = std::max(mostSlots, splits);
     }
-    if (loaded.stats && !all.empty())
-      loaded.stats->bytesVisible += (all.end - all.begin) * rowBytes;
   }
-  if (tiles.empty())
-    return;
-  growState(state, desc, tokens, mostSlots);
 
-  std::vector<Item> items;
-  for (size_t i = 0; i < tiles.size(); ++i) {
-    const Tile &tile = tiles[i];
+  void planItems(const Tile &tile) {
     for (int64_t slot = 0; slot < tile.slots; ++slot) {
-      Range entries{tile.entries.begin + slot * splitLength[i], 0};
-      entries.end = std::min(tile.entries.end, entries.begin + splitLength[i]);
+      Range entries{tile.entries.begin + slot * tile.splitLength, 0};
+      entries.end = std::min(tile.entries.end, entries.begin + tile.splitLength);
       bool init = startsSlot(state, desc, tokens, tile, slot);
       for (int64_t kv = 0; kv < shape.kvHeads; ++kv)
         for (int64_t h = 0; h < shape.group; h += shape.headChunk())
           items.push_back({&tile, kv, kv * shape.group + h,
                            std::min(shape.headChunk(), shape.group - h),
                            entries, slot, init});
-      if (loaded.stats)
-        loaded.stats->bytesLoaded +=
-            (entries.end - entries.begin) * rowBytes * shape.headChunks();
     }
     for (int64_t t = tile.begin; t < tile.end; ++t)
       state.slots[size_t(t)] =
           std::max(state.slots[size_t(t)], int32_t(tile.slots));
   }
 
-  int64_t listBytes = roundUp(shape.rowLimit() * 5 * 4, 64);
-  for (Buffer &one : scratch)
-    one.reserve(listBytes + shape.scratch + 64);
-  pool->parallelFor(int64_t(items.size()), [&](int64_t number, int worker) {
-    const Item &item = items[size_t(number)];
-    const Share &share = *item.tile->share;
-    auto *memory = scratch[size_t(worker)].as<uint8_t>();
-    RowLists lists(reinterpret_cast<int32_t *>(memory), shape.rowLimit());
-    int64_t rows = fillRows(item, launch, frame.tokens, ring, lists);
-    int64_t tileFirst = within ? within->begin : 0;
+  int64_t fillRows(const Item &item, RowLists lists) const {
+    int64_t row = 0;
+    for (int64_t t = item.tile->begin; t < item.tile->end; ++t) {
+      int64_t position = frame.tokens.positions[size_t(t)];
+      Range seen = seenBy(*item.tile->share->slice, position);
+      for (int64_t h = 0; h < item.heads; ++h, ++row) {
+        lists.token[row] = int32_t(t);
+        lists.head[row] = int32_t(item.head + h);
+        lists.lo[row] = int32_t(seen.begin);
+        lists.hi[row] = int32_t(std::max(seen.begin, seen.end));
+        lists.position[row] = int32_t(position);
+      }
+    }
+    return row;
+  }
 
+  void call(const Item &item, int32_t *rowMemory, uint8_t *scratch) const {
+    const Share &share = *item.tile->share;
+    RowLists lists(rowMemory, shape.rowLimit());
+    int64_t rows = fillRows(item, lists);
+    int64_t tileFirst = within ? within->begin : 0;
     ArgList args;
     for (const View &view : launch.in)
       args.view(view, frame.buffer(view));
     for (const RowPart &part : launch.keys)
-      args.source(rowSource(part, frame, share, tileFirst));
+      args.source(impl.rowSource(part, frame, share, tileFirst));
     if (!valueIsKey)
-      args.source(rowSource(launch.value, frame, share, tileFirst));
+      args.source(impl.rowSource(launch.value, frame, share, tileFirst));
     args.integer(rows);
     for (const int32_t *list : {lists.token, lists.head, lists.lo, lists.hi,
                                 lists.position})
@@ -312,24 +300,70 @@ void CpuExecutor::Impl::runAttend(const LoadedLaunch &loaded, Frame &frame,
     args.pointer(state.acc.as<float>() + base * desc.dv);
     args.pointer(state.max.as<float>() + base);
     args.pointer(state.sum.as<float>() + base);
-    args.pointer(memory + listBytes);
+    args.pointer(scratch);
     for (size_t i = 0; i < launch.weights.size(); ++i)
-      args.pointer(weight(launch, i));
+      args.pointer(impl.weight(launch, i));
     args.call(loaded.fn);
-  });
-  if (loaded.stats) {
-    loaded.stats->items += int64_t(items.size());
-    for (const Tile &tile : tiles)
-      for (int64_t t = tile.begin; t < tile.end; ++t) {
-        Range seen = visibleEntries(launch.visibility,
-                                    frame.tokens.positions[size_t(t)],
-                                    tile.share->slice->start, ring);
-        int64_t count = std::min(seen.end, tile.entries.end) -
-                        std::max(seen.begin, tile.entries.begin);
-        loaded.stats->flopsUseful += std::max<int64_t>(0, count) * 2 *
-                                     (shape.dk + shape.dv) * desc.heads;
-      }
   }
+
+  int64_t partBytes(const RowPart &part) const {
+    return part.cache >= 0 ? impl.program.caches[size_t(part.cache)]
+                                 .segments[size_t(part.segment)]
+                                 .bytes()
+                           : part.view.heads * part.view.inner * 4;
+  }
+
+  /// Adds up what --stats shows.
+  void count(KernelStats &stats) const {
+    int64_t rowBytes = valueIsKey ? 0 : partBytes(launch.value);
+    for (const RowPart &part : launch.keys)
+      rowBytes += partBytes(part);
+    stats.items += int64_t(items.size());
+    // Each key head's item loads its own share of a row.
+    for (const Item &item : items)
+      stats.bytesLoaded += (item.entries.end - item.entries.begin) * rowBytes /
+                           shape.kvHeads;
+    const Share *share = nullptr;
+    int64_t reached = 0;
+    for (const Tile &tile : tiles) {
+      // Tiles of a sequence follow each other; count each entry once.
+      if (tile.share != share)
+        reached = 0;
+      share = tile.share;
+      int64_t fresh =
+          tile.entries.end - std::max(reached, tile.entries.begin);
+      stats.bytesVisible += std::max<int64_t>(0, fresh) * rowBytes;
+      reached = std::max(reached, tile.entries.end);
+      for (int64_t t = tile.begin; t < tile.end; ++t) {
+        Range seen = seenBy(*tile.share->slice,
+                            frame.tokens.positions[size_t(t)]);
+        int64_t pairs = std::min(seen.end, tile.entries.end) -
+                        std::max(seen.begin, tile.entries.begin);
+        stats.flopsUseful += std::max<int64_t>(0, pairs) * desc.heads * 2 *
+                             (shape.dk + shape.dv);
+      }
+    }
+  }
+
+  CpuExecutor::Impl &impl;
+  const LoadedLaunch &loaded;
+  const Launch &launch;
+  Frame &frame;
+  const Range *within;
+  const Shape shape;
+  const StateDesc &desc;
+  StateRun &state;
+  int64_t tokens, ring;
+  bool valueIsKey = false;
+  std::vector<Tile> tiles;
+  std::vector<Item> items;
+  int64_t mostSlots = 0;
+};
+} // namespace
+
+void CpuExecutor::Impl::runAttend(const LoadedLaunch &loaded, Frame &frame,
+                                  int64_t only, const Range *within) {
+  AttendRun(*this, loaded, frame, within).run(only);
 }
 
 void CpuExecutor::Impl::runCombine(const LoadedLaunch &loaded, Frame &frame) {

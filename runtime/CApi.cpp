@@ -116,15 +116,12 @@ int attn_step(attn_model *model, size_t count, const int64_t *sequences,
               const int64_t *counts, const float *input, float *output) {
   return guarded([&] {
     std::vector<Growth> growth;
-    for (size_t i = 0; i < count; ++i) {
-      if (!model->sequences->contains(sequences[i]) || counts[i] < 0)
-        return failed("sequence " + std::to_string(sequences[i]) + " with " +
-                      std::to_string(counts[i]) +
-                      " new tokens; expected one that exists and at least 0");
+    for (size_t i = 0; i < count; ++i)
       growth.push_back({sequences[i], counts[i]});
-    }
-    if (std::string error = model->sequences->reserve(growth); !error.empty())
-      return failed(error, ATTN_NO_PAGES);
+    bool ranOut = false;
+    if (std::string error = model->sequences->reserve(growth, &ranOut);
+        !error.empty())
+      return failed(error, ranOut ? ATTN_NO_PAGES : ATTN_ERROR);
     StepBatch batch;
     batch.caches = model->sequences->storage();
     batch.input = input;

@@ -75,8 +75,9 @@ public:
   /// "stats KERNEL launches N ..." lines, one per kernel that ran.
   std::string statsText() const;
 
+  struct Impl; ///< the executor's own files see inside
+
 private:
-  struct Impl;
   explicit CpuExecutor(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl;
 };

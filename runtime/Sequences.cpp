@@ -154,7 +154,10 @@ void Sequences::extend(size_t cache, Sequence &sequence, const Need &need) {
     pages.push_back(pool.allocate());
 }
 
-std::string Sequences::reserve(const std::vector<Growth> &growth) {
+std::string Sequences::reserve(const std::vector<Growth> &growth,
+                               bool *ranOut) {
+  if (ranOut)
+    *ranOut = false;
   constexpr int64_t longest = std::numeric_limits<int32_t>::max();
   for (size_t i = 0; i < growth.size(); ++i) {
     auto it = table.find(growth[i].sequence);
@@ -171,8 +174,11 @@ std::string Sequences::reserve(const std::vector<Growth> &growth) {
              std::to_string(growth[i].tokens) + "; expected 0 to " +
              std::to_string(longest - it->second.length);
   }
-  if (std::string error = reservePools(growth); !error.empty())
+  if (std::string error = reservePools(growth); !error.empty()) {
+    if (ranOut)
+      *ranOut = true;
     return error;
+  }
   // A page shared by two sequences that both write it is copied for the first
   // and kept by the second: at most as many pages as were reserved.
   for (size_t cache = 0; cache < plan.size(); ++cache)

@@ -52,8 +52,9 @@ public:
 
   /// Allocates what the new tokens will write, and makes it theirs alone.
   /// Either all of it succeeds or nothing is changed and the text says which
-  /// cache ran out.
-  std::string reserve(const std::vector<Growth> &growth);
+  /// cache ran out; `ranOut` tells this from a wrong request.
+  std::string reserve(const std::vector<Growth> &growth,
+                      bool *ranOut = nullptr);
   /// A view for a step; valid until the next call that changes the sequence.
   /// `row`: its first row in the batch.
   SequenceSlice slice(int64_t sequence, int64_t tokens, int64_t row) const;
