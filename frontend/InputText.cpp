@@ -39,9 +39,9 @@ static std::string refuseContent(std::string_view text) {
     return std::string("found a git-lfs pointer") + expected;
   if (startsWith("<"))
     return std::string("found markup, perhaps a web page") + expected;
-  // UTF-16 is for the JSON reader to name.
-  if (text.substr(4, 4).find('\0') != std::string_view::npos &&
-      text.substr(0, 4).find('\0') == std::string_view::npos)
+  // Zeros among the first four bytes are UTF-16, which the JSON reader names.
+  size_t zero = text.substr(0, 8).find('\0');
+  if (zero != std::string_view::npos && zero >= 4)
     return std::string("found binary data") + expected;
   return "";
 }
