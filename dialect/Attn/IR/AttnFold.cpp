@@ -1,7 +1,8 @@
 //===- AttnFold.cpp - local simplifications --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// A fold never removes an op whose result is published by name (attn.trace).
+// A fold never removes an op whose result is published by name (attn.trace) or
+// kept (attn.keep).
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,11 +14,11 @@ using namespace mlir;
 using namespace mlir::attn;
 
 /// True if the result must stay the result of this very op.
-static bool isTraced(Operation *op) { return op->hasAttr(kTraceAttr); }
+static bool isPinned(Operation *op) { return op->hasAttr(kTraceAttr) || op->hasAttr(kKeepAttr); }
 
 OpFoldResult SliceOp::fold(FoldAdaptor) {
   if (getType() == getInput().getType())
-    return isTraced(*this) ? OpFoldResult() : getInput();
+    return isPinned(*this) ? OpFoldResult() : getInput();
   auto inner = getInput().getDefiningOp<SliceOp>();
   if (!inner)
     return {};
@@ -28,13 +29,13 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
 }
 
 OpFoldResult ConcatOp::fold(FoldAdaptor) {
-  if (getInputs().size() != 1 || getInputs()[0].getType() != getType() || isTraced(*this))
+  if (getInputs().size() != 1 || getInputs()[0].getType() != getType() || isPinned(*this))
     return {};
   return getInputs()[0];
 }
 
 OpFoldResult RoundOp::fold(FoldAdaptor) {
-  if (isTraced(*this))
+  if (isPinned(*this))
     return {};
   // f32 is exact: no rounding.
   if (getFormat().getFormat() == ::attnc::Format())
@@ -67,7 +68,7 @@ struct SliceOfConcat : OpRewritePattern<SliceOp> {
     }
     if (covered != end - begin)
       return rewriter.notifyMatchFailure(slice, "cuts a part in two");
-    if (parts.size() == 1 && parts[0].getType() == slice.getType() && !isTraced(slice)) {
+    if (parts.size() == 1 && parts[0].getType() == slice.getType() && !isPinned(slice)) {
       rewriter.replaceOp(slice, parts[0]);
       return success();
     }

@@ -7,12 +7,16 @@
 #include "llvm/ADT/SmallString.h"
 
 #include <charconv>
+#include <cmath>
 
 using namespace mlir;
 
 void attn::printF64(AsmPrinter &printer, double value) {
   char buffer[32];
-  auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+  double size = std::fabs(value);
+  auto form = size == 0 || (size >= 1e-4 && size < 1e12) ? std::chars_format::fixed
+                                                         : std::chars_format::scientific;
+  auto end = std::to_chars(buffer, buffer + sizeof buffer, value, form).ptr;
   StringRef text(buffer, end - buffer);
   // MLIR's lexer wants a point in a float: 1e-06 becomes 1.0e-06.
   size_t exponent = std::min(text.find('e'), text.size());
