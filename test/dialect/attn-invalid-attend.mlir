@@ -162,7 +162,7 @@ func.func @f(%q: !attn.stream<4x16>, %k: !attn.stream<16>, %s: !attn.selection<4
 // -----
 
 func.func @f(%q: !attn.stream<4x16>, %k: !attn.stream<16>) {
-  // expected-error @+1 {{operand #3 must be variadic of For each token and group, at most k picks among a stream's elements, but got '!attn.stream<16>'}}
+  // expected-error @+1 {{operand #3 must be variadic of a selection: for each token and group, at most k picks among a stream's elements, but got '!attn.stream<16>'}}
   %o = attn.attend scale 1.0
       select %k : !attn.stream<16> (%q, %k : !attn.stream<4x16>, !attn.stream<16>)
       values %k : !attn.stream<16>

@@ -14,7 +14,7 @@ class Attn_Type<string name, string typeMnemonic>
 }
 
 def Attn_StreamType : Attn_Type<"Stream", "stream"> {
-  let summary = "A causal sequence of feature vectors";
+  let summary = "a stream: a causal sequence of feature vectors";
   let description = [{
     One element per token, or per `every` tokens: element e is defined once token
     e * every + every - 1 has been read. Features are one channel axis, or heads
@@ -44,7 +44,7 @@ def Attn_StreamType : Attn_Type<"Stream", "stream"> {
 }
 
 def Attn_ScoresType : Attn_Type<"Scores", "scores"> {
-  let summary = "For each token and group, one score per visible element of a stream";
+  let summary = "scores: for each token and group, one per visible element of a stream";
   let description = [{
     Scores against the elements of a stream of rate `every`. Outside a `within`
     selection a score is absent, never minus infinity. Defaults (every 1,
@@ -56,7 +56,7 @@ def Attn_ScoresType : Attn_Type<"Scores", "scores"> {
 }
 
 def Attn_SelectionType : Attn_Type<"Selection", "selection"> {
-  let summary = "For each token and group, at most k picks among a stream's elements";
+  let summary = "a selection: for each token and group, at most k picks among a stream's elements";
   let description = [{
     Each pick stands for `block` consecutive elements of a stream of rate
     `every`. `groups` is 1 or divides the heads that read it. Defaults (every 1,
