@@ -367,3 +367,21 @@ TEST_F(Import, LayersThatReadASourceOutside) {
             "input: layer 1 reads more than its input from outside layers 1:2; "
             "expected layers that need nothing else");
 }
+
+//===----------------------------------------------------------------------===//
+// Damaged text
+//===----------------------------------------------------------------------===//
+
+TEST_F(Import, EveryCutOfAConfigEndsInOneMessage) {
+  std::string text = config("gpt_oss", R"("num_key_value_heads":2,
+    "rope_scaling":{"type":"linear","factor":2.0},"about":"\u00e9\n")");
+  for (size_t length = 0; length < text.size(); ++length)
+    EXPECT_NE(refusal(text.substr(0, length)), "") << length;
+}
+
+TEST_F(Import, CutsOfAGraphEndInOneMessage) {
+  std::string text = print(config("gemma2", R"("head_dim":16)"), layers(0, 1));
+  // The last bytes are a newline and the module's end.
+  for (size_t length = 0; length + 2 < text.size(); length += 7)
+    EXPECT_NE(refusal(text.substr(0, length)), "") << length;
+}

@@ -40,8 +40,7 @@ class Oracle : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(Oracle, ExactValues) {
   std::filesystem::path folder =
-      std::filesystem::path(__FILE__).parent_path().parent_path() / "oracles" /
-      GetParam();
+      std::filesystem::path(ATTNC_TEST_DATA) / "oracles" / GetParam();
   MLIRContext context;
   ImportInfo info;
   auto module = importModel(folder.string(), context, {}, info);
