@@ -35,7 +35,6 @@ std::pair<uint64_t, std::string> widestVector(const Module &module) {
   for (const Function &function : module)
     for (const Instruction &inst : instructions(function))
       if (auto *type = dyn_cast<FixedVectorType>(inst.getType())) {
-        // Masks are one bit a lane; compare them as what they mask.
         uint64_t bits = type->getPrimitiveSizeInBits().getFixedValue();
         if (bits > widest.first)
           widest = {bits, function.getName().str()};
@@ -79,6 +78,10 @@ Result<std::string> findLinker() {
 } // namespace
 
 std::string optimize(Module &module, const CpuTarget &target) {
+  auto [bits, where] = widestVector(module);
+  if (bits > uint64_t(32 * target.lanes))
+    return "function '" + where + "' has a vector of " + std::to_string(bits) +
+           " bits; target " + target.name + " has " + std::to_string(32 * target.lanes);
   std::unique_ptr<TargetMachine> machine = createTargetMachine(target);
   auto transform = mlir::makeOptimizingTransformer(3, 0, machine.get());
   if (llvm::Error error = transform(&module))
@@ -99,10 +102,6 @@ Result<std::string> emitAssembly(const Module &module, const CpuTarget &target) 
 }
 
 Result<std::vector<uint8_t>> emitObject(Module &module, const CpuTarget &target) {
-  auto [bits, where] = widestVector(module);
-  if (bits > uint64_t(32 * target.lanes))
-    return Error{"function '" + where + "' has a vector of " + std::to_string(bits) +
-                 " bits; target " + target.name + " has " + std::to_string(32 * target.lanes)};
   std::unique_ptr<TargetMachine> machine = createTargetMachine(target);
   SmallVector<char, 0> bytes;
   raw_svector_ostream os(bytes);

@@ -11,15 +11,15 @@
 
 namespace attnc::cpu {
 
-/// Optimises `module` for `target`, in place.
+/// Optimises `module` for `target`, in place. Refuses vectors that are wider than
+/// the target's: they would be torn apart, at a loss.
 std::string optimize(llvm::Module &module, const CpuTarget &target);
 
 /// The assembly text of an optimised module, which stays as it is.
 Result<std::string> emitAssembly(const llvm::Module &module, const CpuTarget &target);
 
 /// The object of an optimised module. Checks what came out: every symbol it
-/// leaves undefined is one that every process has (memset and its like), and no
-/// vector is wider than the target's.
+/// leaves undefined is one that every process has (memset and its like).
 Result<std::vector<uint8_t>> emitObject(llvm::Module &module, const CpuTarget &target);
 
 /// Links objects into a shared library called `soname`.

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 
@@ -28,7 +29,7 @@ Val arithmetic(Val a, Val b) {
 Val compare(Val a, Val b, arith::CmpIPredicate ints, arith::CmpFPredicate floats) {
   Emit &e = a.emitter();
   if (isFloat(a))
-    return e.wrap(e.b.create<arith::CmpFOp>(e.loc, floats, a, b));
+    return e.wrap(e.b.create<arith::CmpFOp>(e.loc, floats, Value(a), Value(b)));
   return e.wrap(e.b.createOrFold<arith::CmpIOp>(e.loc, ints, a, b));
 }
 
@@ -106,8 +107,8 @@ Val Emit::shuffle(Val a, Val x, ArrayRef<int64_t> from) {
 }
 Val Emit::bitcast(Val a, Type type) {
   if (isa<VectorType>(type))
-    return wrap(b.create<vector::BitCastOp>(loc, type, a));
-  return wrap(b.create<arith::BitcastOp>(loc, type, a));
+    return wrap(b.create<vector::BitCastOp>(loc, type, Value(a)));
+  return wrap(b.create<arith::BitcastOp>(loc, type, Value(a)));
 }
 Val Emit::toIndex(Val a) {
   return wrap(b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), Value(a)));
@@ -121,7 +122,7 @@ Val Emit::toF32(Val a) {
   Type type = f32Type();
   if (auto vector = dyn_cast<VectorType>(a.type()))
     type = f32s(vector.getNumElements());
-  return wrap(b.create<arith::SIToFPOp>(loc, type, a));
+  return wrap(b.create<arith::SIToFPOp>(loc, type, Value(a)));
 }
 Val Emit::lane(Val vector, int64_t i) {
   return wrap(b.create<vector::ExtractOp>(loc, Value(vector), i));

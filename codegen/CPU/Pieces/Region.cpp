@@ -1,0 +1,63 @@
+//===- Region.cpp - scalar bodies on vectors --------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/CPU/Pieces/Region.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Region.h"
+
+using namespace mlir;
+
+namespace attnc::cpu {
+namespace {
+
+/// Ops of math that the lowering turns into instructions or polynomials.
+bool isVectorMath(Operation &op) {
+  return isa<math::AbsFOp, math::AtanOp, math::CeilOp, math::CopySignOp, math::ErfOp,
+             math::ExpM1Op, math::ExpOp, math::FloorOp, math::FmaOp, math::LogOp,
+             math::Log1pOp, math::Log2Op, math::RoundEvenOp, math::RsqrtOp, math::SqrtOp,
+             math::TanhOp, math::TruncOp, math::Exp2Op>(op);
+}
+
+} // namespace
+
+std::string checkBody(const ScalarBody &body) {
+  if (!body.region)
+    return "";
+  for (Operation &op : body.region->front().without_terminator()) {
+    bool arithmetic = op.getDialect() && op.getDialect()->getNamespace() == "arith";
+    if (!arithmetic && !isVectorMath(op))
+      return "CPU code has no vector form of '" + op.getName().getStringRef().str() +
+             "' in a scalar body";
+  }
+  return "";
+}
+
+Val apply(Emit &e, const ScalarBody &body, ArrayRef<Val> arguments) {
+  Block &block = body.region->front();
+  int64_t lanes = cast<VectorType>(arguments[0].type()).getNumElements();
+  auto widen = [&](Type type) -> Type { return VectorType::get({lanes}, type); };
+  IRMapping map;
+  for (auto [from, to] : llvm::zip_equal(block.getArguments(), arguments))
+    map.map(from, Value(to));
+  for (Operation &op : block.without_terminator()) {
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+      auto type = cast<VectorType>(widen(constant.getType()));
+      auto dense = DenseElementsAttr::get(type, Attribute(constant.getValue()));
+      map.map(constant.getResult(), e.b.create<arith::ConstantOp>(e.loc, dense).getResult());
+      continue;
+    }
+    OperationState state(e.loc, op.getName());
+    for (Value operand : op.getOperands())
+      state.operands.push_back(map.lookup(operand));
+    for (Type type : op.getResultTypes())
+      state.types.push_back(widen(type));
+    state.attributes = op.getAttrDictionary();
+    Operation *wide = e.b.create(state);
+    for (auto [from, to] : llvm::zip(op.getResults(), wide->getResults()))
+      map.map(from, to);
+  }
+  return e.wrap(map.lookup(block.getTerminator()->getOperand(0)));
+}
+
+} // namespace attnc::cpu

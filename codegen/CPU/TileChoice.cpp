@@ -1,0 +1,78 @@
+//===- TileChoice.cpp - tiles, lanes and splits -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+#include "codegen/CPU/TileChoice.h"
+
+#include <algorithm>
+
+namespace attnc::cpu {
+namespace {
+
+/// Accumulators of an outer product: what is left of the registers after `side`
+/// vectors of one factor, one of the other and a temporary.
+int64_t accumulators(const CpuTarget &target) { return target.registers >= 32 ? 24 : 12; }
+
+/// The block sizes that keep `vectors` row vectors times them in registers. The
+/// score loop needs a divisor of the tile.
+AttendForm makeForm(const CpuTarget &target, int64_t channels, int64_t vectors) {
+  AttendForm form;
+  form.lanes = target.lanes;
+  form.channels = channels;
+  form.vectors = vectors;
+  form.keys = accumulators(target) / vectors;
+  // Powers of two: value widths are multiples of them more often than not.
+  form.values = 16;
+  while (form.values * vectors > accumulators(target))
+    form.values /= 2;
+  return form;
+}
+
+/// True if some whole number of tokens puts between `above` + 1 and `most` rows
+/// into an item.
+bool reachable(int64_t rowsPerToken, int64_t above, int64_t most) {
+  return most / rowsPerToken > above / rowsPerToken;
+}
+
+} // namespace
+
+AttendChoice chooseAttend(const AttendSpec &spec, const CpuTarget &target) {
+  AttendChoice choice;
+  int64_t rowsPerToken = spec.heads / spec.kvHeads;
+  // Wide enough that a tile is unpacked once for many rows; the panel of
+  // queries, the accumulators and the tile together stay in the second cache.
+  choice.maxRows = std::max<int64_t>(rowsPerToken, 128 / rowsPerToken * rowsPerToken);
+
+  AttendForm wide = makeForm(target, 1, 2);
+  // Narrow forms from one row up; each channel count is worth having if it
+  // holds rows that the one before could not.
+  std::vector<AttendForm> narrow;
+  narrow.push_back(makeForm(target, target.lanes, 1));
+  for (int64_t channels = target.lanes / 2; channels > 1; channels /= 2)
+    narrow.push_back(makeForm(target, channels, 2));
+  narrow.push_back(makeForm(target, 2, 3));
+  int64_t above = 0;
+  for (const AttendForm &form : narrow) {
+    if (form.rowsPerPass() >= wide.rowsPerPass())
+      continue;
+    if (!reachable(rowsPerToken, above, std::min(form.rowsPerPass(), choice.maxRows)))
+      continue;
+    choice.forms.push_back(form);
+    above = form.rowsPerPass();
+  }
+  if (choice.maxRows > above)
+    choice.forms.push_back(wide);
+
+  // A split pays for packing its queries and writing its state: about as much
+  // as 50 entries cost. With this many it stays below 3 %.
+  choice.splitEntries = 2048;
+  return choice;
+}
+
+ProjectChoice chooseProject(const ProjectSpec &spec, const CpuTarget &target) {
+  ProjectChoice choice;
+  choice.panel = 2 * target.lanes;
+  choice.tokens = accumulators(target) / 2;
+  choice.chains = target.registers >= 32 ? 8 : 4;
+  return choice;
+}
+
+} // namespace attnc::cpu

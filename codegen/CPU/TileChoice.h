@@ -1,0 +1,56 @@
+//===- TileChoice.h - tiles, lanes and splits -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every decision about how CPU kernels are tiled is made here, from a kernel's
+// shape and the target's vectors, and nowhere else.
+//
+//===----------------------------------------------------------------------===//
+#ifndef ATTNC_CODEGEN_CPU_TILECHOICE_H
+#define ATTNC_CODEGEN_CPU_TILECHOICE_H
+
+#include "codegen/CPU/Target.h"
+#include "codegen/Plan/KernelSpec.h"
+
+namespace attnc::cpu {
+
+/// How the rows of an attend item, (token, head) pairs, lie in vectors. With few
+/// rows, several channels of one row share a vector instead of idle lanes:
+/// a lane is row j, channel c of `channels` neighbouring ones.
+struct AttendForm {
+  int64_t lanes = 0;    ///< of a vector
+  int64_t channels = 1; ///< C: channels side by side
+  int64_t vectors = 2;  ///< G: vectors of rows that one pass works on
+  int64_t keys = 12;    ///< entries per block of the score loop
+  int64_t values = 8;   ///< channel vectors per block of the value loop
+
+  int64_t rowsPerVector() const { return lanes / channels; }
+  int64_t rowsPerPass() const { return rowsPerVector() * vectors; }
+  int64_t width() const { return lanes * vectors; } ///< lanes of a pass
+};
+
+struct AttendChoice {
+  /// Entries unpacked at a time; every form's `keys` divides it.
+  int64_t tile = 48;
+  /// By ascending rowsPerPass; an item takes the first that holds its rows, the
+  /// last one in several passes.
+  std::vector<AttendForm> forms;
+  int64_t maxRows = 0;      ///< of an item
+  int64_t splitEntries = 0; ///< entries per split when an item has few rows
+};
+
+AttendChoice chooseAttend(const AttendSpec &spec, const CpuTarget &target);
+
+struct ProjectChoice {
+  int64_t panel = 32;        ///< outputs side by side
+  int64_t tokens = 12;       ///< of a block: sums side by side in registers
+  int64_t blocks = 4;        ///< of tokens that share a part of the panel
+  int64_t depth = 256;       ///< inputs summed before a partial sum is put away
+  int64_t chains = 4;        ///< independent sums of a single token
+  int64_t tokensPerItem = 96;
+};
+
+ProjectChoice chooseProject(const ProjectSpec &spec, const CpuTarget &target);
+
+} // namespace attnc::cpu
+
+#endif // ATTNC_CODEGEN_CPU_TILECHOICE_H
