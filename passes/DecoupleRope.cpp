@@ -66,7 +66,7 @@ private:
       for (Value part : concat.getInputs()) {
         int64_t channels = cast<StreamType>(part.getType()).getChannels();
         auto slice = rewriter.create<SliceOp>(attend.getLoc(), query, offset, channels);
-        inheritLayer(attend, slice);
+        inherit(attend, slice);
         queries.push_back(slice), keys.push_back(part);
         offset += channels;
       }
@@ -102,13 +102,13 @@ struct SliceBeforeRope : OpRewritePattern<RopeOp> {
       rewriter.setInsertionPoint(slice);
       auto moved = rewriter.create<SliceOp>(slice.getLoc(), rope.getInput(), slice.getOffset(),
                                             slice.getSize());
-      inheritLayer(slice, moved);
+      inherit(slice, moved);
       Value result = moved;
       if (overlap(rope, slice) != 0) {
         auto rotated = rewriter.create<RopeOp>(rope.getLoc(), moved.getType(), moved,
                                                rope.getEnd(), rope.getPairing(),
                                                rope.getRotary(), rope.getInverse());
-        inheritLayer(rope, rotated);
+        inherit(rope, rotated);
         result = rotated;
       }
       rewriter.replaceOp(slice, result);
@@ -177,7 +177,7 @@ struct SplitSlicedProjection : OpRewritePattern<LinearOp> {
           linear.getBiasAttr(), rewriter.getI64IntegerAttr(heads),
           rewriter.getDenseI64ArrayAttr(rows), /*transpose=*/nullptr);
       part->setDiscardableAttrs(slice->getDiscardableAttrDictionary());
-      inheritLayer(linear, part);
+      inherit(linear, part);
       rewriter.replaceOp(slice, part);
     }
     reporter.applied(linear, describe(linear) + " is read only in slices; it becomes " +
@@ -216,8 +216,8 @@ void reportCoupled(AttendOp attend, Reporter &reporter) {
 
 class DecoupleRopePass : public attn::impl::DecoupleRopeBase<DecoupleRopePass> {
 public:
-  using DecoupleRopeBase::DecoupleRopeBase;
-  DecoupleRopePass(const DecoupleRopeOptions &options, PassReport *report)
+  DecoupleRopePass() = default;
+  DecoupleRopePass(const DecoupleRopeOptions &options, PassReport *report = nullptr)
       : DecoupleRopeBase(options), report(report) {}
 
   void runOnOperation() override {

@@ -6,6 +6,7 @@
 #include "dialect/Attn/IR/Attn.h"
 #include "dialect/Kv/IR/Kv.h"
 #include "passes/Passes.h"
+#include "passes/Pipelines.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -32,4 +33,5 @@ void attnc::registerDialects(DialectRegistry &registry) {
 void attnc::registerPasses() {
   registerTransformsPasses();
   attn::registerAttncPasses();
+  attn::registerPipelines();
 }

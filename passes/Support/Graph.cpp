@@ -3,6 +3,8 @@
 
 #include "passes/Support/Graph.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -27,9 +29,20 @@ bool attn::isRecomputable(Operation *op) {
   return !isa<ExternOp>(op) && !readsHistory(op) && isPure(op);
 }
 
-void attn::inheritLayer(Operation *origin, Operation *created) {
-  if (Attribute layer = origin->getAttr(kLayerAttr))
-    created->setAttr(kLayerAttr, layer);
+double attn::visibleEntries(Value value, int64_t window, Value selection, double context) {
+  double entries = std::floor(context / cast<StreamType>(value.getType()).getEvery());
+  if (window)
+    return std::min(entries, double(window));
+  if (!selection)
+    return entries;
+  auto type = cast<SelectionType>(selection.getType());
+  return std::min(entries, double(type.getPicks()) * double(type.getBlock()));
+}
+
+void attn::inherit(Operation *origin, Operation *created) {
+  for (StringRef name : {StringRef(kLayerAttr), StringRef(kStorageAttr)})
+    if (Attribute value = origin->getAttr(name))
+      created->setAttr(name, value);
 }
 
 std::string attn::describe(Operation *op) {

@@ -28,8 +28,13 @@ bool readsHistory(Operation *op);
 /// element, so that a reader can compute it again from kept rows.
 bool isRecomputable(Operation *op);
 
-/// Gives `created` the layer of `origin`.
-void inheritLayer(Operation *origin, Operation *created);
+/// Entries of a source with this value and visibility that a token with
+/// `context` visible tokens sees.
+double visibleEntries(Value value, int64_t window, Value selection, double context);
+
+/// Gives `created`, an op on the way to what `origin` computes, its layer and
+/// storage.
+void inherit(Operation *origin, Operation *created);
 
 /// "attn.linear by @w": an op as a sentence names it.
 std::string describe(Operation *op);

@@ -1,0 +1,94 @@
+//===- Rows.cpp - kept streams put together into rows ----------------------===//
+// SPDX-License-Identifier: Apache-2.0
+
+#include "passes/Support/Rows.h"
+
+#include "passes/Support/Streams.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace mlir::attn;
+
+/// True if `stream` is a rotation, whatever rounds it.
+static bool isRotated(Value stream) {
+  while (auto round = stream.getDefiningOp<RoundOp>())
+    stream = round.getInput();
+  return stream.getDefiningOp<RopeOp>() != nullptr;
+}
+
+/// What a segment is called, by how it is read.
+static StringRef segmentName(ModelOp model, const KeptStream &kept) {
+  if (kept.isKey && kept.isValue)
+    return "latent";
+  if (kept.isKey && !kept.feedsValue)
+    return kept.isPart && isRotated(kept.stream) ? "rope_key" : "key";
+  if (kept.isValue && !kept.feedsKey)
+    return "value";
+  bool key = kept.isKey || kept.feedsKey, value = kept.isValue || kept.feedsValue;
+  ArrayRef<Type> inputs = model.getArgumentTypes();
+  if (!inputs.empty() && kept.stream.getType() == inputs[0])
+    return "hidden";
+  if (key && value)
+    return "latent";
+  return key ? "key_input" : value ? "value_input" : "entry";
+}
+
+/// `name`, or the first of name2, name3, ... that is not taken.
+static std::string makeUnique(const std::string &name, llvm::StringSet<> &taken) {
+  std::string unique = name;
+  for (int n = 2; !taken.insert(unique).second; ++n)
+    unique = name + std::to_string(n);
+  return unique;
+}
+
+/// The layers of a row's readers, ascending.
+static std::vector<int64_t> readerLayers(const KeptStream &kept) {
+  std::set<int64_t> layers;
+  for (Operation *reader : kept.readers)
+    layers.insert(getLayer(reader));
+  return {layers.begin(), layers.end()};
+}
+
+/// What the rows of a cache are for.
+static std::string purpose(const KeptStream &kept) {
+  if (llvm::any_of(kept.readers, [](Operation *op) { return isa<AttendOp>(op); }))
+    return kept.kind == ::attnc::CacheKind::Paged ? "main" : "window";
+  return kept.readers.front()->getName().stripDialect().str();
+}
+
+static bool isSameRow(const KeptStream &a, const KeptStream &b) {
+  auto every = [](Value stream) { return cast<StreamType>(stream.getType()).getEvery(); };
+  return a.kind == b.kind && a.rows == b.rows && every(a.stream) == every(b.stream) &&
+         a.readers.size() == b.readers.size() &&
+         llvm::all_of(a.readers, [&](Operation *op) { return b.readers.contains(op); });
+}
+
+SmallVector<Keep> attn::formRows(ModelOp model, ArrayRef<KeptStream> streams,
+                                 llvm::StringSet<> &taken) {
+  SmallVector<Keep> keeps(streams.size());
+  SmallVector<bool> placed(streams.size(), false);
+  for (size_t i = 0; i < streams.size(); ++i) {
+    if (placed[i])
+      continue;
+    Keep row;
+    row.kind = streams[i].kind, row.rows = streams[i].rows;
+    row.every = cast<StreamType>(streams[i].stream.getType()).getEvery();
+    row.readers = readerLayers(streams[i]);
+    // What an earlier layer hands over belongs to the first layer that reads it.
+    row.layer = row.readers.front();
+    row.cache = makeUnique("layers." + std::to_string(row.layer) + "." + purpose(streams[i]),
+                           taken);
+    llvm::StringSet<> names;
+    for (size_t j = i; j < streams.size(); ++j) {
+      if (placed[j] || !isSameRow(streams[i], streams[j]))
+        continue;
+      placed[j] = true;
+      row.name = makeUnique(segmentName(model, streams[j]).str(), names);
+      row.format = getStorage(streams[j].stream);
+      keeps[j] = row;
+      ++row.segment;
+    }
+  }
+  return keeps;
+}
