@@ -28,6 +28,8 @@ struct PlanOptions {
   int64_t balance = 200;  ///< FLOP that cost as much as a stored byte
   int64_t context = 4096; ///< tokens at which the prefill form is weighed
   int64_t chunk = 512;    ///< new tokens at which the prefill form is weighed
+  int64_t pageEntries = 64; ///< entries per page of every paged cache
+  std::string layout = "token"; ///< how rows lie in a page
   bool verifyEach = false; ///< check the form between stages
 };
 

@@ -119,7 +119,7 @@ private:
 
   void eraseUnreadWeights(Reporter &reporter) {
     DenseSet<StringAttr> used;
-    if (auto uses = SymbolTable::getSymbolUses(getOperation()))
+    if (auto uses = SymbolTable::getSymbolUses(&getOperation().getBodyRegion()))
       for (const SymbolTable::SymbolUse &use : *uses)
         used.insert(use.getSymbolRef().getRootReference());
     int64_t erased = 0;

@@ -39,10 +39,28 @@ static double entriesPerToken(const AttendOp::Source &source, double context, do
   return std::min(context, source.window - 1 + chunk) / every / chunk;
 }
 
+/// The ops that run for each new token: not those whose results are only read
+/// back from rows, where a rebuild makes them.
+static DenseSet<Operation *> opsPerToken(ModelOp model) {
+  DenseSet<Operation *> live;
+  for (Operation &op : llvm::reverse(model.getBlock())) {
+    bool runs = op.hasTrait<OpTrait::IsTerminator>() || op.hasAttr(kTraceAttr);
+    for (Value result : op.getResults())
+      runs |= isKept(result) || llvm::any_of(result.getUses(), [&](OpOperand &use) {
+                return live.contains(use.getOwner()) &&
+                       historyUse(use).kind != HistoryUse::Kind::All;
+              });
+    if (runs)
+      live.insert(&op);
+  }
+  return live;
+}
+
 static LogicalResult addForm(ModelOp model, double context, int64_t chunk, FormWork &total) {
+  DenseSet<Operation *> live = opsPerToken(model);
   for (Operation &op : model.getBlock()) {
     auto work = dyn_cast<WorkOpInterface>(op);
-    if (!work)
+    if (!work || !live.contains(&op))
       continue;
     Work flops = work.getWork(context);
     double every = everyOf(op);

@@ -46,7 +46,11 @@ struct PassReport {
 class Reporter {
 public:
   Reporter(StringRef pass, PassReport *report, Remarks remarks)
-      : pass(pass), report(report), remarks(remarks) {}
+      : pass(pass), report(report), remarks(remarks) {
+    // A pass that found nothing to do is in the report all the same.
+    if (report)
+      report->counts[this->pass];
+  }
 
   void applied(Operation *op, const Twine &text) { add(ReportEntry::Kind::Applied, op, text); }
   void refused(Operation *op, const Twine &text) { add(ReportEntry::Kind::Refused, op, text); }
