@@ -55,6 +55,26 @@ attn.return
 
 // -----
 
+// expected-error @+1 {{expected a name, found an empty one}}
+attn.weight @"" : 4
+
+// -----
+
+// expected-error @+1 {{expected a name, found an empty one}}
+attn.model @""(%x: !attn.stream<4>) {
+  attn.return
+}
+
+// -----
+
+attn.model @m(%x: !attn.stream<4>) {
+  // expected-error @+1 {{expected a name, found an empty one}}
+  %y = attn.extern @"" (%x) : (!attn.stream<4>) -> !attn.stream<4>
+  attn.return
+}
+
+// -----
+
 // expected-error @+1 {{expected a shape such as 64 or 512x5120, found none}}
 attn.weight @w :
 

@@ -42,7 +42,14 @@ static LogicalResult checkRate(Operation *op, StreamType input, StreamType resul
 // Structure
 //===----------------------------------------------------------------------===//
 
+/// The text form has no empty symbol.
+static LogicalResult checkName(Operation *op, StringRef name) {
+  return name.empty() ? op->emitOpError("expected a name, found an empty one") : success();
+}
+
 LogicalResult ModelOp::verify() {
+  if (failed(checkName(*this, getSymName())))
+    return failure();
   auto isStream = [](Type type) { return isa<StreamType>(type); };
   for (Type type : getFunctionType().getInputs())
     if (!isStream(type))
@@ -70,6 +77,8 @@ LogicalResult ReturnOp::verify() {
 }
 
 LogicalResult WeightOp::verify() {
+  if (failed(checkName(*this, getSymName())))
+    return failure();
   if (getShape().empty())
     return emitOpError("expected a shape such as 64 or 512x5120, found none");
   int64_t entries = 1;
@@ -163,6 +172,8 @@ LogicalResult ConcatOp::verify() {
 }
 
 LogicalResult ExternOp::verify() {
+  if (failed(checkName(*this, getCallee())))
+    return failure();
   if (getInputs().empty())
     return emitOpError("expected at least one input");
   for (Value input : getInputs())
