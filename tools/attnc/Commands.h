@@ -11,6 +11,7 @@ namespace attnc {
 
 /// What a command line said: the shared options, and those only attnc has.
 struct Invocation : RunOptions {
+  std::vector<std::string> arguments; ///< as given, after the command
   bool json = false;                ///< report
   std::string outputFolder;         ///< compile -o
   std::string emit, stopAfter;      ///< compile

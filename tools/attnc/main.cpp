@@ -120,6 +120,7 @@ int run(int argc, char **argv) {
     return badUsage(options.error());
   Invocation invocation;
   static_cast<RunOptions &>(invocation) = *options;
+  invocation.arguments = arguments;
   if (invocation.help) {
     printHelp();
     return kSuccess;
