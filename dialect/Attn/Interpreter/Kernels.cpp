@@ -15,7 +15,7 @@
 #include <vector>
 
 #if defined(__x86_64__) && defined(__linux__)
-#define ATTNC_CLONES __attribute__((target_clones("avx512f", "avx2,fma", "default")))
+#define ATTNC_CLONES __attribute__((target_clones("avx512f", "arch=haswell", "default")))
 #else
 #define ATTNC_CLONES
 #endif
