@@ -1,23 +1,15 @@
 //===- LowerKernel.cpp - a kernel's MLIR becomes LLVM IR -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
-//
-// The scalar functions of map and score regions have no counterpart in PTX that
-// is accurate and no library here: they are expanded to polynomials, which are
-// plain arithmetic and so run anywhere the kernel's LLVM IR does. exp2 is the
-// exception: it is a device function.
-//
-//===----------------------------------------------------------------------===//
 
 #include "codegen/NVPTX/LowerKernel.h"
 
-#include "codegen/NVPTX/DeviceIntrinsics.h"
+#include "codegen/NVPTX/ExpandMath.h"
 
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -25,7 +17,6 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
 #include "llvm/IR/Module.h"
@@ -34,35 +25,6 @@ using namespace attnc;
 using namespace mlir;
 
 namespace {
-
-/// math.exp2 of an f32 becomes a call of attn_dev_ex2.
-struct Exp2ToDevice : OpRewritePattern<math::Exp2Op> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(math::Exp2Op op, PatternRewriter &rewriter) const override {
-    if (!op.getType().isF32())
-      return failure();
-    auto module = op->getParentOfType<ModuleOp>();
-    auto func = nvptx::declareDeviceIntrinsic(module, *nvptx::findDeviceIntrinsic("attn_dev_ex2"));
-    rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, func, op.getOperand());
-    return success();
-  }
-};
-
-struct ExpandMathPass : PassWrapper<ExpandMathPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMathPass)
-  StringRef getArgument() const override { return "attnc-nvptx-expand-math"; }
-
-  void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<Exp2ToDevice>(&getContext());
-    populateExpandPowFPattern(patterns);
-    MathPolynomialApproximationOptions options;
-    populateMathPolynomialApproximationPatterns(patterns, options);
-    if (failed(applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
-  }
-};
 
 /// Keeps the first diagnostic as the text of an error.
 struct FirstDiagnostic : ScopedDiagnosticHandler {
@@ -92,7 +54,7 @@ void nvptx::loadKernelDialects(MLIRContext &context) {
 std::string nvptx::lowerKernelToLlvmDialect(ModuleOp module) {
   FirstDiagnostic first(module.getContext());
   PassManager passes(module.getContext());
-  passes.addPass(std::make_unique<ExpandMathPass>());
+  passes.addPass(createExpandMathPass());
   passes.addPass(createCSEPass());
   passes.addPass(createConvertSCFToCFPass());
   passes.addPass(createConvertMathToLLVMPass());

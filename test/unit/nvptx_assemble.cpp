@@ -77,7 +77,7 @@ std::vector<KernelSpec> allKinds(ScalarBody add) {
           named("attend_h32k8_f16", grouped(32, 8, 128, Elem::F16)),
           named("attend_h4_odd", grouped(4, 2, 63, Elem::BF16)),
           named("attend_h4_72", grouped(4, 4, 72, Elem::F32)),
-          named("attend_h8_1024", latent(8, Elem::BF16, 1024, 16))};
+          named("attend_h8_576", latent(8, Elem::BF16, 576, 16))};
 }
 
 class Assemble : public testing::TestWithParam<const char *> {};
@@ -100,14 +100,11 @@ TEST_P(Assemble, EveryKindHasPtxAndDoesNotSpill) {
     // A spill is an error of compileNvptx.
     EXPECT_GT(kernel.registers, 0) << kernel.name;
     EXPECT_FALSE(kernel.cubin.empty()) << kernel.name;
-    printf("%-20s %-7s %4lld registers %4lld threads %7lld bytes shared\n", kernel.name.c_str(),
-           kernel.chip.c_str(), (long long)kernel.registers, (long long)kernel.threads,
-           (long long)kernel.dynamicShared);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, Assemble,
-                         testing::Values("sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"),
+                         testing::Values("sm_80", "sm_86", "sm_90a"),
                          [](const auto &info) { return std::string(info.param); });
 
 } // namespace
