@@ -53,7 +53,9 @@ struct ExecutorOptions {
 /// Counts of one kernel, for --stats.
 struct KernelStats {
   int64_t launches = 0, items = 0;
-  int64_t bytesLoaded = 0;  ///< rows handed to items, times their bytes
+  /// Rows handed to items, times their bytes; a key head's item counts its
+  /// share of a row.
+  int64_t bytesLoaded = 0;
   int64_t bytesVisible = 0; ///< distinct rows that some query of a sequence sees
   int64_t flopsUseful = 0;
 };

@@ -25,9 +25,15 @@ int usableCores() {
 /// Whether this thread is running an item of some pool.
 thread_local bool inItem = false;
 
-/// How often a worker looks for work before it sleeps: steps follow each other
-/// within microseconds, waking takes tens of them.
-constexpr int spins = 2000;
+/// How often a worker looks for work before it sleeps: some 20 microseconds.
+/// Launches follow each other faster than a thread wakes.
+constexpr int spins = 500;
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
 } // namespace
 
 using ItemFn = std::function<void(int64_t, int)>;
@@ -35,16 +41,16 @@ using ItemFn = std::function<void(int64_t, int)>;
 struct ThreadPool::State {
   std::vector<std::thread> workers;
   std::mutex entry; ///< one job at a time
-  std::mutex mutex;
+  std::mutex mutex; ///< guards all below but `next`
   std::condition_variable wake, idle;
 
-  // The current job. `next` and `generation` are read without the lock.
   const ItemFn *fn = nullptr;
   int64_t count = 0;
+  bool active = false; ///< workers may join the job
+  int inside = 0;      ///< workers that have joined it
+  bool stop = false;
+  std::atomic<uint64_t> generation{0}; ///< of the job; also read without lock
   std::atomic<int64_t> next{0};
-  std::atomic<uint64_t> generation{0};
-  std::atomic<int> busy{0};
-  std::atomic<bool> stop{false};
 
   void work(int worker) {
     inItem = true;
@@ -57,19 +63,20 @@ struct ThreadPool::State {
     uint64_t seen = 0;
     while (true) {
       for (int i = 0; i < spins && generation.load() == seen; ++i)
-        std::this_thread::yield();
-      {
-        std::unique_lock<std::mutex> hold(mutex);
-        wake.wait(hold, [&] { return stop || generation.load() != seen; });
-        if (stop)
-          return;
-        seen = generation.load();
-      }
+        pause();
+      std::unique_lock<std::mutex> hold(mutex);
+      wake.wait(hold, [&] {
+        return stop || (active && generation.load() != seen);
+      });
+      if (stop)
+        return;
+      seen = generation.load();
+      ++inside;
+      hold.unlock();
       work(worker);
-      if (busy.fetch_sub(1) == 1) {
-        std::lock_guard<std::mutex> hold(mutex);
+      hold.lock();
+      if (--inside == 0)
         idle.notify_one();
-      }
     }
   }
 };
@@ -111,15 +118,16 @@ void ThreadPool::parallelFor(int64_t count, const ItemFn &fn) {
     s.fn = &fn;
     s.count = count;
     s.next = 0;
-    s.busy = int(s.workers.size());
+    s.active = true;
     s.generation.fetch_add(1);
   }
   s.wake.notify_all();
   s.work(0);
-  for (int i = 0; i < spins && s.busy.load() != 0; ++i)
-    std::this_thread::yield();
+  // All items are taken. Workers that have not woken up by now need not: on a
+  // busy machine that can take much longer than the work.
   std::unique_lock<std::mutex> hold(s.mutex);
-  s.idle.wait(hold, [&] { return s.busy.load() == 0; });
+  s.active = false;
+  s.idle.wait(hold, [&] { return s.inside == 0; });
 }
 
 static std::unique_ptr<ThreadPool> &defaultSlot() {

@@ -30,11 +30,14 @@ static void packPanel(const WeightUse &use, const float *group, int64_t cols,
     }
     return;
   }
-  // Few rows at a time are read along their columns, so both sides of the
-  // transposition stay in the cache.
-  for (int64_t o = 0; o < shape.panel; ++o)
-    for (int64_t i = 0; i < shape.in; ++i)
-      to[i * shape.panel + o] = o < width ? rows[(first + o) * cols + i] : 0.0f;
+  // A few columns of all rows at a time, so that both sides of the transposition
+  // stay in the first cache.
+  constexpr int64_t block = 64;
+  for (int64_t begin = 0; begin < shape.in; begin += block)
+    for (int64_t o = 0; o < shape.panel; ++o)
+      for (int64_t i = begin; i < std::min(shape.in, begin + block); ++i)
+        to[i * shape.panel + o] =
+            o < width ? rows[(first + o) * cols + i] : 0.0f;
 }
 
 static PackedWeight packPanels(const WeightUse &use, const float *values,
