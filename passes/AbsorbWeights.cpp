@@ -97,8 +97,8 @@ public:
 
   void runOnOperation() override {
     if (balance <= 0 || context <= 0 || chunk <= 0) {
-      getOperation().emitError("expected a positive balance, context and chunk, found ")
-          << balance << ", " << context << " and " << chunk;
+      emitError(getOperation().getLoc(), "expected a positive balance, context and chunk, found ")
+          << int64_t(balance) << ", " << int64_t(context) << " and " << int64_t(chunk);
       return signalPassFailure();
     }
     Reporter reporter(getArgument(), report, remarks);

@@ -48,7 +48,7 @@ FailureOr<std::vector<CacheDesc>> attn::planOf(ModuleOp module, int64_t pageEntr
     for (auto &[index, segment] : segments)
       desc.segments.push_back({segment.first.name, segment.first.format, segment.second});
     if (std::string error = desc.place(); !error.empty())
-      return module.emitError(desc.name) << ": " << error;
+      return emitError(module.getLoc(), desc.name) << ": " << error;
   }
   return plan;
 }

@@ -23,8 +23,8 @@ public:
   void runOnOperation() override {
     std::optional<::attnc::Format> format = chosenFormat();
     if (!format) {
-      getOperation().emitError("unknown storage format '")
-          << defaultFormat << "'; expected for example 'bf16' or 'e4m3 block 64 scale e8m0'";
+      emitError(getOperation().getLoc(), "unknown storage format '")
+          << std::string(defaultFormat) << "'; expected for example 'bf16' or 'e4m3 block 64 scale e8m0'";
       return signalPassFailure();
     }
     Reporter reporter(getArgument(), report, remarks);

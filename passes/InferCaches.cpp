@@ -145,7 +145,7 @@ public:
 
   void runOnOperation() override {
     if (balance <= 0) {
-      getOperation().emitError("expected a positive balance, found ") << balance;
+      emitError(getOperation().getLoc(), "expected a positive balance, found ") << int64_t(balance);
       return signalPassFailure();
     }
     llvm::StringSet<> names;

@@ -92,6 +92,24 @@ LogicalResult attn::planModule(ModuleOp module, const PlanOptions &options, Pass
   return manager.run(module);
 }
 
+void attn::buildLowerPipeline(OpPassManager &manager, const PlanOptions &options,
+                              PassReport *report) {
+  addCheck(manager, options, Stage::Planned);
+  ConvertAttnToKvOptions convert;
+  convert.pageEntries = options.pageEntries, convert.layout = options.layout;
+  convert.threshold = options.threshold, convert.context = options.context;
+  manager.addPass(createConvertAttnToKv(convert, report));
+  if (options.verifyEach)
+    manager.addPass(createKvVerifyForm());
+}
+
+LogicalResult attn::lowerModule(ModuleOp module, const PlanOptions &options, PassReport &report) {
+  PassManager manager(module.getContext(), ModuleOp::getOperationName());
+  manager.enableVerifier(options.verifyEach);
+  buildLowerPipeline(manager, options, &report);
+  return manager.run(module);
+}
+
 namespace {
 
 /// The plan options on a command line.

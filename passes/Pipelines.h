@@ -4,7 +4,7 @@
 //   graph ── attn-decouple-rope ── attn-share-streams ── attn-choose-storage
 //         ── attn-split-forms ── attn-absorb-weights (decode, then prefill)
 //         ── attn-share-streams ── attn-infer-caches ── attn-materialize-storage
-//         ── plan
+//         ── plan ── convert-attn-to-kv ── step
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTNC_PASSES_PIPELINES_H
@@ -30,6 +30,7 @@ struct PlanOptions {
   int64_t chunk = 512;    ///< new tokens at which the prefill form is weighed
   int64_t pageEntries = 64; ///< entries per page of every paged cache
   std::string layout = "token"; ///< how rows lie in a page
+  int64_t threshold = 0; ///< new tokens that a prefill body serves; 0: by cost
   bool verifyEach = false; ///< check the form between stages
 };
 
@@ -48,7 +49,14 @@ void buildPlanPipeline(OpPassManager &manager, const PlanOptions &options,
 /// Runs that pipeline on `module`.
 LogicalResult planModule(ModuleOp module, const PlanOptions &options, PassReport &report);
 
-/// Makes the pipeline known to command lines as `attn-plan`.
+/// Adds the passes from a plan to caches and a step.
+void buildLowerPipeline(OpPassManager &manager, const PlanOptions &options,
+                        PassReport *report = nullptr);
+
+/// Runs that pipeline on a planned `module`.
+LogicalResult lowerModule(ModuleOp module, const PlanOptions &options, PassReport &report);
+
+/// Makes the first pipeline known to command lines as `attn-plan`.
 void registerPipelines();
 
 } // namespace mlir::attn

@@ -22,7 +22,9 @@ public:
         continue;
       std::string name = (model.getSymName() + kPrefillSuffix).str();
       if (symbols.lookup(name)) {
-        model.emitError("already has a prefill form @") << name << "; expected a model in one form";
+        emitError(model.getLoc(), "model @")
+            << model.getSymName() << " already has a prefill form @" << name
+            << "; expected a model in one form";
         return signalPassFailure();
       }
       Builder builder(&getContext());

@@ -57,8 +57,8 @@ public:
   LogicalResult compare(const PlanCheck &other) const {
     for (const auto &[id, keep] : byId)
       if (other.byId.count(id) == 0 || other.byId.at(id) != keep)
-        return ModelOp(model).emitError("keeps segment ")
-               << keep << ", which @" << ModelOp(other.model).getSymName()
+        return emitError(ModelOp(model).getLoc(), "@")
+               << ModelOp(model).getSymName() << " keeps " << keep << ", which @" << ModelOp(other.model).getSymName()
                << " does not; expected both forms to keep the same streams";
     return success();
   }
@@ -70,17 +70,17 @@ private:
       return failure();
     auto type = dyn_cast<StreamType>(stream.getType());
     if (!type || type.getEvery() != keep->every)
-      return emitError(stream.getLoc(), "is kept with one entry per ")
+      return emitError(stream.getLoc(), "a stream is kept with one entry per ")
              << keep->every << " tokens; expected the stream's own rate, its type is "
              << stream.getType();
     auto round = stream.getDefiningOp<RoundOp>();
     if (keep->format != ::attnc::Format() &&
         (!round || round.getFormat().getFormat() != keep->format))
-      return emitError(stream.getLoc(), "is kept as ")
+      return emitError(stream.getLoc(), "a stream is kept as ")
              << keep->format.str() << "; expected an attn.round to that format";
     auto [it, isNew] = caches[keep->cache].try_emplace(keep->segment, *keep);
     if (!isNew)
-      return emitError(stream.getLoc(), "is kept as segment ")
+      return emitError(stream.getLoc(), "a stream is kept as segment ")
              << keep->segment << " of " << keep->cache << ", which another stream is already";
     byId[getStreamId(stream).value_or(INT64_MAX)] =
         keep->cache + "[" + std::to_string(keep->segment) + "]";
@@ -92,9 +92,10 @@ private:
     int64_t expected = 0;
     for (const auto &[segment, keep] : segments) {
       if (segment != expected++)
-        return model.emitError("segment ") << expected - 1 << " of " << cache << " is missing";
+        return emitError(model.getLoc(), "segment ")
+               << expected - 1 << " of " << cache << " is missing";
       if (!keep.sameCache(segments.begin()->second))
-        return model.emitError("segments 0 and ")
+        return emitError(model.getLoc(), "segments 0 and ")
                << segment << " of " << cache
                << " disagree; expected one kind, rate, length, layer and list of readers";
     }

@@ -49,7 +49,8 @@ LogicalResult CutProblem::weigh(Cut objective, int64_t balance) {
   for (const Node &node : nodes) {
     int64_t every = everyOf(node.stream);
     if (__builtin_mul_overflow(common / std::gcd(common, every), every, &common))
-      return model.emitError("the rates of its streams have no common multiple below 2^63");
+      return emitError(model.getLoc(), "the rates of the streams of @")
+             << model.getSymName() << " have no common multiple below 2^63";
   }
   for (Node &node : nodes) {
     Int128 weight = common / everyOf(node.stream);
@@ -90,8 +91,9 @@ LogicalResult CutProblem::fit() {
     Int128 digit;
     if (__builtin_mul_overflow(base[i], sums[i], &digit) ||
         __builtin_add_overflow(infinite, digit, &infinite) || infinite >= kLimit)
-      return model.emitError("its costs are too large to be weighed exactly; expected a smaller "
-                             "balance, or rates with a smaller common multiple");
+      return emitError(model.getLoc(), "the costs of @")
+             << model.getSymName() << " are too large to be weighed exactly; expected a smaller "
+                                      "balance, or rates with a smaller common multiple";
   }
   return success();
 }
@@ -120,11 +122,12 @@ FailureOr<CutAnswer> CutProblem::solve(ArrayRef<Value> needs, const DenseSet<Val
   for (auto [i, node] : llvm::enumerate(nodes)) {
     if (!sinkSide[need[i]])
       continue;
-    bool again = sinkSide[comp[i]];
-    if (again ? !node.recomputable : !node.keepable && !free.contains(node.stream))
-      return emitError(node.stream.getLoc(), "is read when old tokens are, but can neither be "
-                                             "kept nor computed again");
-    (again ? answer.recomputed : answer.kept).insert(node.stream);
+    (sinkSide[comp[i]] ? answer.recomputed : answer.kept).insert(node.stream);
   }
+  // An infinite flow means that there is no answer; it cuts at the needs.
+  for (Value stream : needs)
+    if (!answer.kept.contains(stream) && !answer.recomputed.contains(stream))
+      return emitError(stream.getLoc(), "a stream is read when old tokens are, but can neither be "
+                                        "kept nor computed again");
   return answer;
 }
