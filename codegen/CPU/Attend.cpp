@@ -61,9 +61,10 @@ AttendLayout::AttendLayout(const AttendSpec &spec, const AttendForm &form,
       valueOffset += spec.keys[i].dim;
   }
   tileStride = roundUp(std::max(keyVectors * c, valueOffset + valueVectors * c), form.lanes);
-  // Rows a multiple of 4 KB apart would share a set of the first cache.
-  if (tileStride % 1024 == 0)
-    tileStride += 16;
+  // An odd number of vectors: rows a power of two apart would share sets of the
+  // first cache, and LLVM would make `or`s of the additions in their addresses.
+  if (tileStride / form.lanes % 2 == 0)
+    tileStride += form.lanes;
   int64_t passes = roundUp(maxRows, form.rowsPerPass()) / form.rowsPerPass();
   int64_t lanes = passes * form.width();
   tile = place(tileEntries * tileStride);

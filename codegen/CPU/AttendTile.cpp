@@ -55,7 +55,8 @@ void AttendWriter::unpack(Val entry, Val count) {
   int64_t padFrom = spec.dk(), padTo = layout.keyVectors * form.channels;
   forRows(e, a.rowSources, heads, entry, count, [&](Val k, ArrayRef<Val> rows) {
     Mem out = tile.at(k * layout.tileStride);
-    for (auto [i, source] : llvm::enumerate(a.rowSources)) {
+    for (size_t i = 0; i < a.rowSources.size(); ++i) {
+      const RowSource &source = a.rowSources[i];
       Format format = source.spec.dense ? Format() : source.spec.format;
       forChunks(e, source.spec.dim, [&](Val c, int64_t n) {
         out.at(offsets[i]).store(decode(e, format, source.pages.base, rows[i], c, n), c);
@@ -184,12 +185,10 @@ void AttendWriter::soften(Val pass, Val entry, Val keyEnd, Val full, Vals &resca
                                     : plainMaximum(pass, keyEnd, before);
       },
       [&] { return mappedMaximum(pass, entry, keyEnd, before, true); });
-  Vals sums = load(layout.sum, lane);
-  for (int64_t g = 0; g < form.vectors; ++g) {
+  for (int64_t g = 0; g < form.vectors; ++g)
     rescale.push_back(exp2(before[g] - max[g]));
-    sums[g] = sums[g] * rescale[g];
-  }
-  sums = e.loop(e.index(0), keyEnd, 1, sums, [&](Val k, ArrayRef<Val> so) {
+  Vals zeros(form.vectors, e.splat(e.f32(0), form.lanes));
+  Vals sums = e.loop(e.index(0), keyEnd, 1, zeros, [&](Val k, ArrayRef<Val> so) {
     Vals weights = load(layout.scores, k * form.width()), next;
     for (auto [g, w] : llvm::enumerate(weights)) {
       w = exp2(w - max[g]);
@@ -198,11 +197,15 @@ void AttendWriter::soften(Val pass, Val entry, Val keyEnd, Val full, Vals &resca
     store(layout.scores, k * form.width(), weights);
     return next;
   });
+  Vals older = load(layout.sum, lane);
+  for (int64_t g = 0; g < form.vectors; ++g)
+    sums[g] = e.fma(older[g], rescale[g], sums[g]);
   store(layout.max, lane, max);
   store(layout.sum, lane, sums);
 }
 
-/// acc[channel, lane] = acc * rescale + sum over entries of weight * value.
+/// acc[channel, lane] = acc * rescale + sum over entries of weight * value. A
+/// tile is summed up apart: one long chain of additions would lose more.
 void AttendWriter::gather(Val pass, Val keyEnd, ArrayRef<Val> rescale, bool masked) {
   int64_t whole = layout.valueVectors / form.values * form.values;
   if (whole)
@@ -216,13 +219,9 @@ void AttendWriter::gather(Val pass, Val keyEnd, ArrayRef<Val> rescale, bool mask
 void AttendWriter::gatherBlock(Val pass, Val keyEnd, ArrayRef<Val> rescale, bool masked,
                                Val channel, int64_t channels) {
   int64_t vectors = form.vectors;
-  Val out = (pass * layout.valueVectors + channel) * form.width();
-  Vals start;
-  for (int64_t i = 0; i < channels; ++i)
-    for (auto [g, old] : llvm::enumerate(load(layout.acc, out + i * form.width())))
-      start.push_back(old * rescale[g]);
   Val zero = e.splat(e.f32(0), form.lanes);
-  Vals sums = e.loop(e.index(0), keyEnd, 1, start, [&](Val k, ArrayRef<Val> acc) {
+  Vals zeros(channels * vectors, zero);
+  Vals sums = e.loop(e.index(0), keyEnd, 1, zeros, [&](Val k, ArrayRef<Val> acc) {
     Vals weights = load(layout.scores, k * form.width()), used, next;
     // An entry hidden from a row must not reach it even as 0 * NaN.
     for (Val w : weights)
@@ -240,9 +239,13 @@ void AttendWriter::gatherBlock(Val pass, Val keyEnd, ArrayRef<Val> rescale, bool
     }
     return next;
   });
-  for (int64_t i = 0; i < channels; ++i)
-    store(layout.acc, out + i * form.width(),
-          ArrayRef<Val>(sums).slice(i * vectors, vectors));
+  Val out = (pass * layout.valueVectors + channel) * form.width();
+  for (int64_t i = 0; i < channels; ++i) {
+    Vals row = load(layout.acc, out + i * form.width());
+    for (auto [g, value] : llvm::enumerate(row))
+      value = e.fma(value, rescale[g], sums[i * vectors + g]);
+    store(layout.acc, out + i * form.width(), row);
+  }
 }
 
 } // namespace attnc::cpu

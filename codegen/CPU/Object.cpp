@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/CPU/Object.h"
 
-#include "mlir/ExecutionEngine/OptUtils.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/Object/ObjectFile.h"
+#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -83,9 +83,23 @@ std::string optimize(Module &module, const CpuTarget &target) {
     return "function '" + where + "' has a vector of " + std::to_string(bits) +
            " bits; target " + target.name + " has " + std::to_string(32 * target.lanes);
   std::unique_ptr<TargetMachine> machine = createTargetMachine(target);
-  auto transform = mlir::makeOptimizingTransformer(3, 0, machine.get());
-  if (llvm::Error error = transform(&module))
-    return errorFrom(std::move(error), "optimising the CPU kernels failed").message;
+  // Loops come unrolled and vectorised as far as it pays; more of it costs code
+  // size, time and registers.
+  PipelineTuningOptions tuning;
+  tuning.LoopUnrolling = false;
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  LoopAnalysisManager loops;
+  FunctionAnalysisManager functions;
+  CGSCCAnalysisManager components;
+  ModuleAnalysisManager modules;
+  PassBuilder passes(machine.get(), tuning);
+  passes.registerModuleAnalyses(modules);
+  passes.registerCGSCCAnalyses(components);
+  passes.registerFunctionAnalyses(functions);
+  passes.registerLoopAnalyses(loops);
+  passes.crossRegisterProxies(loops, functions, components, modules);
+  passes.buildPerModuleDefaultPipeline(OptimizationLevel::O3).run(module, modules);
   return "";
 }
 

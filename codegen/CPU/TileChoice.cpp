@@ -26,12 +26,6 @@ AttendForm makeForm(const CpuTarget &target, int64_t channels, int64_t vectors) 
   return form;
 }
 
-/// True if some whole number of tokens puts between `above` + 1 and `most` rows
-/// into an item.
-bool reachable(int64_t rowsPerToken, int64_t above, int64_t most) {
-  return most / rowsPerToken > above / rowsPerToken;
-}
-
 } // namespace
 
 AttendChoice chooseAttend(const AttendSpec &spec, const CpuTarget &target) {
@@ -41,24 +35,23 @@ AttendChoice chooseAttend(const AttendSpec &spec, const CpuTarget &target) {
   // queries, the accumulators and the tile together stay in the second cache.
   choice.maxRows = std::max<int64_t>(rowsPerToken, 128 / rowsPerToken * rowsPerToken);
 
+  // From one row up. The first form is the narrowest that holds one token's
+  // rows; a further one must hold several times as many to be worth its code.
   AttendForm wide = makeForm(target, 1, 2);
-  // Narrow forms from one row up; each channel count is worth having if it
-  // holds rows that the one before could not.
   std::vector<AttendForm> narrow;
   narrow.push_back(makeForm(target, target.lanes, 1));
   for (int64_t channels = target.lanes / 2; channels > 1; channels /= 2)
     narrow.push_back(makeForm(target, channels, 2));
   narrow.push_back(makeForm(target, 2, 3));
-  int64_t above = 0;
+  int64_t least = rowsPerToken;
   for (const AttendForm &form : narrow) {
-    if (form.rowsPerPass() >= wide.rowsPerPass())
-      continue;
-    if (!reachable(rowsPerToken, above, std::min(form.rowsPerPass(), choice.maxRows)))
+    int64_t rows = form.rowsPerPass();
+    if (rows < least || rows >= wide.rowsPerPass())
       continue;
     choice.forms.push_back(form);
-    above = form.rowsPerPass();
+    least = 4 * rows;
   }
-  if (choice.maxRows > above)
+  if (choice.forms.empty() || choice.maxRows > choice.forms.back().rowsPerPass())
     choice.forms.push_back(wide);
 
   // A split pays for packing its queries and writing its state: about as much

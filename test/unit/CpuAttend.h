@@ -5,6 +5,8 @@
 
 #include "test/unit/CpuKernels.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -333,6 +335,28 @@ inline std::vector<double> AttendProblem::expected(const float *sink) {
         y.push_back(scores.empty() ? 0 : sum / total);
     }
   return y;
+}
+
+/// f32 rounding of scores grows with their size; the rest is a few ulp.
+inline void expectClose(AttendProblem &problem, const std::vector<float> &got,
+                        const std::vector<double> &want) {
+  ASSERT_EQ(got.size(), want.size());
+  double largest = 1, bound = 2e-6 * (1 + problem.greatestScore);
+  for (double w : want)
+    largest = std::max(largest, std::fabs(w));
+  for (size_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got[i], want[i], bound * largest) << "at " << i;
+}
+
+/// The last `tokens` tokens of a sequence, each seeing the entries up to itself,
+/// or the newest `window` of them.
+inline std::vector<Query> causal(int64_t entries, int64_t tokens, int64_t window = 0) {
+  std::vector<Query> queries;
+  for (int64_t t = 0; t < tokens; ++t) {
+    int64_t high = std::max<int64_t>(0, entries - tokens + 1 + t);
+    queries.push_back({window ? std::max<int64_t>(0, high - window) : 0, high, high - 1});
+  }
+  return queries;
 }
 
 } // namespace attnc::test
