@@ -120,6 +120,78 @@ TEST(Executor, ChunkLongerThanTheRing) {
     expectRight(options, input, schedule);
 }
 
+TEST(Executor, AppendSkipsRowsThatTheRingWouldLose) {
+  RandomWeights weights(7);
+  TinyOptions options;
+  options.plan = Plan::Ring;
+  options.window = 4;
+  auto executor = makeExecutor(options, weights);
+  ASSERT_TRUE(bool(runSchedule(*executor, *openInput("random:3:30", hidden), {})));
+  // 4 of 30 rows, 2 to an item.
+  EXPECT_EQ(executor->stats().at("append_kv").items, 2);
+}
+
+TEST(Executor, TwoSourcesMayCutTheirTokensDifferently) {
+  Input input = *openInput("random:13:40", hidden);
+  for (int64_t cacheRows : {2, 6})
+    for (const char *schedule : schedules) {
+      TinyOptions options;
+      options.plan = Plan::Ring;
+      options.window = 6;
+      options.cacheRows = cacheRows;
+      expectRight(options, input, schedule);
+    }
+}
+
+TEST(Executor, RowThatSeesNothingIsZero) {
+  RandomWeights weights(7);
+  TinyOptions options;
+  options.plan = Plan::Ring;
+  options.window = 3;
+  options.threshold = 1;
+  Program program = tinyProgram(options);
+  // Without the chunk's own rows, the first chunk sees nothing.
+  auto &list = program.prefill.launches;
+  for (size_t i = 0; i < list.size(); ++i)
+    if (list[i].kernel == "attend_dense")
+      list.erase(list.begin() + int64_t(i));
+  auto executor = CpuExecutor::create(
+      program, std::make_shared<TestKernels>(), weights);
+  Input input = *openInput("random:3:7", hidden);
+  Result<RunResult> result =
+      runSchedule(**executor, input, *parseSchedule("chunk:4"), {true, true});
+  ASSERT_TRUE(bool(result)) << result.error();
+  const std::vector<float> &added = result->traces["layer0.attention"].rows;
+  for (size_t i = 0; i < 4 * hidden; ++i)
+    EXPECT_EQ(added[i], 0);
+  EXPECT_NE(added[4 * hidden], 0); // position 4 sees 2 and 3
+  EXPECT_EQ(added[6 * hidden], 0) << "position 6 sees no entry before 4";
+}
+
+TEST(Executor, LayersReuseOneState) {
+  RandomWeights weights(7);
+  Input input = *openInput("random:14:21", hidden);
+  for (Plan plan : {Plan::Paged, Plan::Ring, Plan::Rebuild})
+    for (const char *schedule : {"prefill", "decode", "mixed:1"}) {
+      TinyOptions options;
+      options.plan = plan;
+      options.window = plan == Plan::Ring ? 5 : 0;
+      options.layers = 3;
+      auto executor = makeExecutor(options, weights);
+      Result<RunResult> result = runSchedule(
+          *executor, input, *parseSchedule(schedule), {true, true});
+      ASSERT_TRUE(bool(result)) << result.error();
+      EXPECT_EQ(result->traces.size(), 3u);
+      std::vector<float> rows = input.rows;
+      std::vector<double> expected;
+      for (int layer = 0; layer < options.layers; ++layer) {
+        expected = tinyReference(weights, rows.data(), input.tokens, options);
+        rows.assign(expected.begin(), expected.end());
+      }
+      EXPECT_LE(distance(result->hidden, expected), 1e-6) << schedule;
+    }
+}
+
 TEST(Executor, RebuiltRowsUnderEverySchedule) {
   Input input = *openInput("random:9:33", hidden);
   for (const char *schedule : schedules)

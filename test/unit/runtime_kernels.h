@@ -260,7 +260,12 @@ struct TinyOptions {
   Plan plan = Plan::Paged;
   int64_t window = 0; ///< ring: the window
   int64_t pageEntries = 4, maxRows = 8, splitEntries = 3, threshold = 3;
+  /// Rows of an item that reads a cache; 0: maxRows. Another number makes the
+  /// two attends of a ring plan cut their tokens differently.
+  int64_t cacheRows = 0;
   bool sink = false;
+  /// The layer this many times, each with a cache of its own.
+  int layers = 1;
 };
 
 Program tinyProgram(const TinyOptions &options);

@@ -158,6 +158,32 @@ Body tinyBody(const TinyOptions &options) {
 }
 } // namespace
 
+/// Repeats the first layer's launches on a cache of their own.
+static void addLayer(Program &program, int layer) {
+  CacheDesc cache = program.caches[0];
+  cache.name = "layers." + std::to_string(layer) + ".main";
+  program.caches.push_back(cache);
+  for (Body *body : {&program.decode, &program.prefill}) {
+    std::vector<Launch> copy(body->launches.begin(),
+                             body->launches.begin() +
+                                 int64_t(body->launches.size()) / layer);
+    for (Launch &launch : copy) {
+      if (launch.cache >= 0)
+        launch.cache = layer;
+      for (RowPart &part : launch.keys)
+        if (part.cache >= 0)
+          part.cache = layer;
+      if (launch.value.cache >= 0)
+        launch.value.cache = layer;
+      for (RowPart &part : launch.reads)
+        part.cache = layer;
+      if (launch.op == "trace")
+        launch.name = "layer" + std::to_string(layer) + ".attention";
+    }
+    body->launches.insert(body->launches.end(), copy.begin(), copy.end());
+  }
+}
+
 Program tinyProgram(const TinyOptions &options) {
   Program program;
   program.hidden = hidden;
@@ -191,6 +217,9 @@ Program tinyProgram(const TinyOptions &options) {
       {"max_rows", options.maxRows}, {"split_entries", options.splitEntries},
       {"scratch_bytes", 64},        {"dk", dim},
       {"dv", dim}};
+  std::map<std::string, int64_t> attendCache = attend;
+  if (options.cacheRows)
+    attendCache["max_rows"] = options.cacheRows;
   std::map<std::string, int64_t> tile = {{"token_tile", 2}};
   program.kernels = {{"project_q", "project", tile},
                      {"project_kv", "project", tile},
@@ -202,11 +231,13 @@ Program tinyProgram(const TinyOptions &options) {
                      {"append_kv", "append", tile},
                      {"append_hidden", "append", tile},
                      {"unpack_hidden", "unpack", {}},
-                     {"attend_cache", "attend", attend},
+                     {"attend_cache", "attend", attendCache},
                      {"attend_dense", "attend", attend},
                      {"combine", "combine", {}}};
   program.decode = tinyBody(options);
   program.prefill = tinyBody(options);
+  for (int layer = 1; layer < options.layers; ++layer)
+    addLayer(program, layer);
   return program;
 }
 
