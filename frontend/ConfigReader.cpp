@@ -122,6 +122,29 @@ Field<std::string> ConfigObject::text(const std::string &key) {
   return {State::Present, value->text};
 }
 
+Field<std::vector<int64_t>> ConfigObject::integers(const std::string &key,
+                                                   Range<int64_t> range) {
+  using List = Field<std::vector<int64_t>>;
+  const JsonNode *value = get(key);
+  if (!value)
+    return {List::State::Absent, {}};
+  if (value->kind == JsonNode::Kind::Null)
+    return {List::State::Null, {}};
+  if (value->kind != JsonNode::Kind::Array)
+    refuse(key, "a list of integers");
+  List result{List::State::Present, {}};
+  for (size_t i = 0; i < value->elements.size(); ++i) {
+    const JsonNode &element = value->elements[i];
+    if (element.kind != JsonNode::Kind::Integer ||
+        element.integer < range.min || element.integer > range.max)
+      throw ConfigError{fileName + " at " + joinPointer(where, key) + "/" +
+                        std::to_string(i) + ": found " + element.str() +
+                        "; expected " + describe(range)};
+    result.value.push_back(element.integer);
+  }
+  return result;
+}
+
 int64_t ConfigObject::require(const std::string &key, Range<int64_t> range) {
   Field<int64_t> field = integer(key, range);
   if (!field.present())
@@ -135,6 +158,14 @@ double ConfigObject::requireNumber(const std::string &key,
   if (!field.present())
     refuse(key, describe(range));
   return field.value;
+}
+
+std::vector<int64_t> ConfigObject::requireIntegers(const std::string &key,
+                                                   Range<int64_t> range) {
+  Field<std::vector<int64_t>> field = integers(key, range);
+  if (!field.present())
+    refuse(key, "a list of integers");
+  return std::move(field.value);
 }
 
 int64_t ConfigObject::integerOr(const std::string &key, int64_t fallback,

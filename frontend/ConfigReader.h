@@ -72,9 +72,15 @@ public:
   Field<bool> boolean(const std::string &key);
   Field<std::string> text(const std::string &key);
 
+  /// The elements of a list of integers.
+  Field<std::vector<int64_t>> integers(const std::string &key,
+                                       Range<int64_t> range);
+
   /// The key must be there, and not null.
   int64_t require(const std::string &key, Range<int64_t> range);
   double requireNumber(const std::string &key, Range<double> range);
+  std::vector<int64_t> requireIntegers(const std::string &key,
+                                       Range<int64_t> range);
   /// Absent: `fallback`, noted as defaulted. Null is refused.
   int64_t integerOr(const std::string &key, int64_t fallback,
                     Range<int64_t> range);

@@ -231,7 +231,7 @@ void readDense(ConfigObject &root, const DenseFamily &family) {
   int64_t layers = readLayerCount(root, "num_hidden_layers");
   DenseShape shape = readShape(root, family);
   config.hidden = shape.hidden;
-  RopeTable rope = readRope(root, {shape.width, family.ropeTheta, false});
+  RopeTable rope = readRope(root, {shape.width, family.ropeTheta});
   LayerWindows windows = readWindows(root, family.window, layers);
   double scale = readScale(root, family, shape.width);
   std::optional<double> softCap = readSoftCap(root, family);

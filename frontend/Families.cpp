@@ -37,19 +37,49 @@ void checkProduct(ConfigObject &root, const char *headsKey, int64_t heads,
               "at most 2^31 channels");
 }
 
+void checkDerived(ConfigObject &root, const char *key, int64_t value,
+                  const std::string &meaning) {
+  Field<int64_t> field = root.integer(key, channelRange);
+  if (field.present() && field.value != value)
+    root.fail(key, "found " + std::to_string(field.value),
+              std::to_string(value) + ", " + meaning);
+}
+
+void noteDraftLayers(ConfigObject &root, const char *key) {
+  Field<int64_t> drafts = root.integer(key, {0, 1 << 20});
+  if (drafts.present() && drafts.value)
+    root.config().notes.push_back(joinPointer(root.pointer(), key) + ": " +
+                                  std::to_string(drafts.value) +
+                                  " draft layer(s), not planned");
+}
+
+void checkIndexWidth(ConfigObject &root, int64_t width, const char *ropeKey,
+                     int64_t rope, bool hadamard) {
+  if (width < rope)
+    root.fail("index_head_dim", "found " + std::to_string(width),
+              std::string("at least ") + ropeKey + " " + std::to_string(rope));
+  if (hadamard && (width & (width - 1)))
+    root.fail("index_head_dim", "found " + std::to_string(width),
+              "a power of two, as a Hadamard matrix mixes the channels");
+}
+
 namespace {
 
-/// Families that other keys or names announce but that have no reader.
-struct KnownFamily {
+/// The families whose layers share a latent, select or compress.
+struct LatentFamily {
   const char *modelType;
-  const char *name;
+  void (*read)(ConfigObject &root);
 };
-constexpr KnownFamily unbuilt[] = {{"deepseek_v32", "DeepSeek V3.2"},
-                                   {"deepseek_v4", "DeepSeek V4"},
-                                   {"deepseek_v41", "DeepSeek V4.1"},
-                                   {"deepseek_v41_text", "DeepSeek V4.1"}};
-
-constexpr const char *latentTypes[] = {"deepseek_v2", "deepseek_v3"};
+const LatentFamily latentFamilies[] = {
+    {"deepseek_v2", [](ConfigObject &root) { readLatent(root, false); }},
+    {"deepseek_v3", [](ConfigObject &root) { readLatent(root, false); }},
+    {"deepseek_v32", [](ConfigObject &root) { readLatent(root, true); }},
+    {"deepseek_v4",
+     [](ConfigObject &root) { readOwnEntries(root, huggingFaceRatios); }},
+    {"deepseek_v41",
+     [](ConfigObject &root) { readSharedEntries(root, huggingFaceRatios); }},
+    {"deepseek_v41_text",
+     [](ConfigObject &root) { readSharedEntries(root, huggingFaceRatios); }}};
 
 std::string listSupported() {
   std::string result;
@@ -72,37 +102,33 @@ std::string readDtype(ConfigObject &root) {
   return dtype.present() ? dtype.value : root.text("dtype").value;
 }
 
-[[noreturn]] void refuseUnbuilt(ConfigObject &root, const char *key,
-                                const char *name) {
-  root.fail(key, std::string("found a ") + name + " config",
-            "a family that is built: " + listSupported());
-}
-
 void readByType(ConfigObject &root, const std::string &modelType) {
   root.config().modelType = modelType;
-  for (const KnownFamily &family : unbuilt)
-    if (modelType == family.modelType)
-      refuseUnbuilt(root, "model_type", family.name);
   if (const DenseFamily *dense = findDenseFamily(modelType))
     return readDense(root, *dense);
-  if (std::find(std::begin(latentTypes), std::end(latentTypes), modelType) !=
-      std::end(latentTypes))
-    return readLatent(root);
+  for (const LatentFamily &family : latentFamilies)
+    if (modelType == family.modelType)
+      return family.read(root);
   root.fail("model_type", "found '" + modelType + "'",
             "one of " + listSupported());
 }
 
-/// The inference code of these models has its own spelling and no model_type.
+/// The inference code of these models has its own spelling and no model_type:
+/// the keys that only one of them has tell it.
 void readInferenceStyle(ConfigObject &root) {
-  if (root.has("kv_source_layers"))
-    refuseUnbuilt(root, "kv_source_layers", "DeepSeek V4.1");
-  if (root.has("compress_ratios"))
-    refuseUnbuilt(root, "compress_ratios", "DeepSeek V4");
-  for (const char *key : {"index_topk", "index_n_heads", "index_head_dim"})
-    if (root.has(key))
-      refuseUnbuilt(root, key, "DeepSeek V3.2");
-  root.config().modelType = "deepseek_v3";
-  readInferenceLatent(root);
+  std::string &modelType = root.config().modelType;
+  if (root.has("kv_source_layers")) {
+    modelType = "deepseek_v41";
+    return readSharedEntries(root, inferenceRatios);
+  }
+  if (root.has("compress_ratios")) {
+    modelType = "deepseek_v4";
+    return readOwnEntries(root, inferenceRatios);
+  }
+  bool selects = root.has("index_topk") || root.has("index_n_heads") ||
+                 root.has("index_head_dim");
+  modelType = selects ? "deepseek_v32" : "deepseek_v3";
+  readInferenceLatent(root, selects);
 }
 
 /// Reads the object that holds the attention's keys.
@@ -155,7 +181,8 @@ void removeRepeats(std::vector<std::string> &sentences) {
 
 std::vector<std::string> supportedModelTypes() {
   std::vector<std::string> types = denseModelTypes();
-  types.insert(types.end(), std::begin(latentTypes), std::end(latentTypes));
+  for (const LatentFamily &family : latentFamilies)
+    types.push_back(family.modelType);
   return types;
 }
 

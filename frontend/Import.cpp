@@ -75,6 +75,12 @@ OwningOpRef<ModuleOp> importConfig(const InputText &input, MLIRContext &context,
     info.error = config.error();
     return {};
   }
+  for (const LayerDesc &layer : config->layers)
+    if (layer.index || layer.outputRope) {
+      info.error = input.file + ": found a model of '" + config->modelType +
+                   "'; expected one whose graph is built";
+      return {};
+    }
   OwningOpRef<ModuleOp> module = buildGraph(context, *config, input.name);
   takeConfig(*config, info);
   FirstError errors(context, input.file);

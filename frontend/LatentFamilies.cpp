@@ -2,9 +2,9 @@
 //----------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// DeepSeek V2 and V3, in two spellings of one model. In the Hugging Face one an
-// absent query rank means the family's 1536 and null means none; in the
-// inference one 0 means none.
+// DeepSeek V2, V3 and V3.2, in two spellings of one model. In the Hugging Face
+// one an absent query rank means the family's 1536 and null means none; in the
+// inference one 0 means none. V3.2 is V3 whose layers see what an index picks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +17,12 @@ namespace attnc {
 
 namespace {
 
+/// The index of every layer; no picks: there is none.
+struct IndexShape {
+  int64_t heads = 0, width = 0, picks = 0;
+  bool interleaved = false;
+};
+
 struct LatentShape {
   int64_t layers = 0, hidden = 0, heads = 0;
   int64_t queryRank = 0; ///< 0: the query is projected directly
@@ -25,10 +31,38 @@ struct LatentShape {
   bool interleaved = true;
   double eps = 0;
   RopeSettings rotation;
+  IndexShape index;
 };
 
-/// Whatever rms_norm_eps says: the models' code fixes it for the latents.
+/// Whatever rms_norm_eps says: the models' code fixes it for the latents and
+/// for the index.
 constexpr double latentEps = 1e-6;
+
+/// Queries and keys rotate their first channels, with the pairing of the
+/// published correction; both are then mixed.
+IndexDesc makeIndex(const LatentShape &shape, const std::string &attention,
+                    int64_t layer) {
+  const IndexShape &index = shape.index;
+  std::string base = attention + "indexer.";
+  IndexDesc desc;
+  desc.heads = index.heads;
+  desc.width = index.width;
+  desc.picks = index.picks;
+  desc.query = {base + "wq_b.weight", "", shape.queryRank,
+                index.heads * index.width};
+  desc.weights = {base + "weights_proj.weight", "", shape.hidden, index.heads};
+  desc.rope = {shape.rotation.rotary, index.interleaved, /*first=*/true};
+  desc.hadamard = true;
+  desc.scale = 1 / std::sqrt(double(index.heads) * double(index.width));
+  IndexKeyDesc key;
+  key.down = ProjectionDesc{base + "wk.weight", "", shape.hidden, index.width};
+  key.layerNorm = LayerNormDesc{base + "k_norm.weight", base + "k_norm.bias",
+                                index.width, latentEps};
+  key.rope = desc.rope;
+  desc.key = key;
+  desc.keyLayer = layer;
+  return desc;
+}
 
 LayerDesc makeLayer(const LatentShape &shape, int64_t index) {
   std::string base = "model.layers." + std::to_string(index) + ".";
@@ -41,7 +75,7 @@ LayerDesc makeLayer(const LatentShape &shape, int64_t index) {
   auto latentNorm = [&](const char *name, int64_t width) {
     return NormDesc{attention + name + ".weight", width, latentEps, 0};
   };
-  RopeDesc rope{shape.rotation.rotary, shape.interleaved};
+  RopeDesc rope{shape.rotation.rotary, shape.interleaved, false};
 
   LayerDesc layer;
   layer.inputNorm = {base + "input_layernorm.weight", shape.hidden, shape.eps,
@@ -73,6 +107,10 @@ LayerDesc makeLayer(const LatentShape &shape, int64_t index) {
   source.rope = rope;
   SourceDesc visible;
   visible.latent = source;
+  if (shape.index.picks) {
+    layer.index = makeIndex(shape, attention, index);
+    visible.selectedBy = index;
+  }
   layer.sources.push_back(visible);
   layer.scale = shape.rotation.softmaxScale / std::sqrt(double(queryWidth));
   layer.output =
@@ -98,26 +136,24 @@ void readWidths(ConfigObject &root, const char *headsKey, LatentShape &shape) {
                shape.nope + shape.rope + shape.value);
 }
 
-/// A key that newer writers add and that other keys determine.
-void checkDerived(ConfigObject &root, const char *key, int64_t value,
-                  const std::string &meaning) {
-  Field<int64_t> field = root.integer(key, channelRange);
-  if (field.present() && field.value != value)
-    root.fail(key, "found " + std::to_string(field.value),
-              std::to_string(value) + ", " + meaning);
-}
-
-void noteDraftLayers(ConfigObject &root, const char *key) {
-  Field<int64_t> drafts = root.integer(key, {0, 1 << 20});
-  if (drafts.present() && drafts.value)
-    root.config().notes.push_back(joinPointer(root.pointer(), key) + ": " +
-                                  std::to_string(drafts.value) +
-                                  " draft layer(s), not planned");
+/// `index_*`, of families whose layers select.
+void readIndex(ConfigObject &root, LatentShape &shape) {
+  if (!shape.queryRank)
+    root.refuse("q_lora_rank",
+                "a rank, as the index projects its queries from that latent");
+  shape.index = {root.require("index_n_heads", channelRange),
+                 root.require("index_head_dim", channelRange),
+                 root.require("index_topk", channelRange)};
+  int64_t width = shape.index.width;
+  checkProduct(root, "index_n_heads", shape.index.heads, "index_head_dim",
+               width);
+  checkIndexWidth(root, width, "qk_rope_head_dim", shape.rope,
+                  /*hadamard=*/true);
 }
 
 } // namespace
 
-void readLatent(ConfigObject &root) {
+void readLatent(ConfigObject &root, bool selects) {
   LatentShape shape;
   readMaxPositions(root, "max_position_embeddings");
   shape.layers = readLayerCount(root, "num_hidden_layers");
@@ -138,13 +174,17 @@ void readLatent(ConfigObject &root) {
   shape.biases = root.booleanOr("attention_bias", false);
   shape.interleaved = root.booleanOr("rope_interleave", true);
   shape.eps = root.numberOr("rms_norm_eps", 1e-6, positiveRange);
-  shape.rotation =
-      readRope(root, {shape.rope, 10000, true}).of(root, 0, "full_attention");
+  shape.rotation = readRope(root, {shape.rope, 10000, YarnAmplitude::Softmax})
+                       .of(root, 0, "full_attention");
+  if (selects) {
+    readIndex(root, shape);
+    shape.index.interleaved = root.booleanOr("indexer_rope_interleave", false);
+  }
   noteDraftLayers(root, "num_nextn_predict_layers");
   makeLayers(root, shape);
 }
 
-void readInferenceLatent(ConfigObject &root) {
+void readInferenceLatent(ConfigObject &root, bool selects) {
   LatentShape shape;
   readMaxPositions(root, "max_seq_len");
   shape.layers = readLayerCount(root, "n_layers");
@@ -173,6 +213,8 @@ void readInferenceLatent(ConfigObject &root) {
     double m = yarnMscale(rotary.factor, mscale);
     shape.rotation.softmaxScale = m * m;
   }
+  if (selects)
+    readIndex(root, shape);
   noteDraftLayers(root, "n_mtp_layers");
   makeLayers(root, shape);
 }

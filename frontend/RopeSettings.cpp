@@ -11,6 +11,7 @@
 
 #include "frontend/RopeSettings.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -143,10 +144,12 @@ private:
   }
 
   void readAmplitude() {
+    if (family.amplitude == YarnAmplitude::Constant)
+      return checkAmplitude();
     double factor = rotary().factor;
     Field<double> mscale = block.number("mscale", anyMscale);
     Field<double> allDim = block.number("mscale_all_dim", anyMscale);
-    if (family.mscaleScalesSoftmax) {
+    if (family.amplitude == YarnAmplitude::Softmax) {
       double all = yarnMscale(factor, allDim.present() ? allDim.value : 0);
       rotary().amplitude =
           yarnMscale(factor, mscale.present() ? mscale.value : 1) / all;
@@ -175,6 +178,15 @@ private:
     }
   }
 
+  /// Writers that know the general rule state the exception.
+  void checkAmplitude() {
+    for (const char *key : {"attention_factor", "attn_factor"}) {
+      Field<double> field = block.number(key, positiveRange);
+      if (field.present() && field.value != 1)
+        block.refuse(key, "1: these models do not scale cos and sin");
+    }
+  }
+
   /// The written factor counts, whatever the lengths say.
   void checkLength() {
     double reached = rotary().factor * rotary().original;
@@ -191,8 +203,12 @@ private:
 
   void checkWholeHead() {
     Field<double> partial = block.number("partial_rotary_factor", anyMscale);
-    if (partial.present() && partial.value != 1)
-      block.refuse("partial_rotary_factor", "1, a rotation of the whole head");
+    if (!partial.present() || std::fabs(partial.value - family.partial) < 1e-9)
+      return;
+    block.refuse("partial_rotary_factor",
+                 family.partial == 1 ? "1, a rotation of the whole head"
+                                     : showNumber(family.partial) +
+                                           ", the rotated part of a head");
   }
 
   Rotary &rotary() { return result.settings.rotary; }
@@ -213,7 +229,13 @@ struct RopeKey {
   bool given() const { return flat || !nested.empty(); }
 };
 
-bool isLayerType(const std::string &key) {
+/// Whether `key` names a block of its own: by the family's labels, or by layer
+/// type.
+bool namesBlock(const RopeFamily &family, const std::string &key) {
+  if (!family.labels.empty())
+    return std::any_of(
+        family.labels.begin(), family.labels.end(),
+        [&](const RopeLabel &label) { return key == label.name; });
   static const std::string suffix = "_attention";
   return key.size() > suffix.size() &&
          key.compare(key.size() - suffix.size(), suffix.size(), suffix) == 0;
@@ -230,7 +252,7 @@ RopeKey readKey(ConfigObject &root, const char *key, const RopeFamily &family,
   ConfigObject block(*node, root.file(), pointer, root.config());
   bool nested = !node->keys.empty();
   for (size_t i = 0; i < node->keys.size(); ++i)
-    nested &= isLayerType(node->keys[i]) &&
+    nested &= namesBlock(family, node->keys[i]) &&
               node->elements[i].kind == JsonNode::Kind::Object;
   if (!nested) {
     result.flat = BlockReader(block, family, typeRequired).read();
@@ -253,32 +275,46 @@ bool sameRotary(const Rotary &a, const Rotary &b) {
          a.amplitude == b.amplitude;
 }
 
-/// The base: the block's, or the root's, which may not contradict it.
-void resolveTheta(ConfigObject &root, RopeBlock &block,
-                  const Field<double> &rootTheta, const RopeFamily &family,
-                  bool mayDiffer) {
-  if (block.theta.present() && rootTheta.present() && !mayDiffer &&
-      block.theta.value != rootTheta.value)
-    root.fail("rope_theta",
-              "found " + showNumber(rootTheta.value) + " here and " +
+/// A root key with a base, and what it says.
+struct ThetaKey {
+  const char *key;
+  Field<double> theta;
+};
+
+ThetaKey readTheta(ConfigObject &root, const char *key) {
+  Field<double> theta = root.number(key, positiveRange);
+  if (theta.null())
+    root.refuse(key, "a finite positive number");
+  return {key, theta};
+}
+
+/// The base: the block's, or the root's, which may not contradict it. Without
+/// a fallback one of them must be there.
+void resolveTheta(ConfigObject &root, RopeBlock &block, const ThetaKey &own,
+                  std::optional<double> fallback, bool mayDiffer) {
+  if (block.theta.present() && own.theta.present() && !mayDiffer &&
+      block.theta.value != own.theta.value)
+    root.fail(own.key,
+              "found " + showNumber(own.theta.value) + " here and " +
                   showNumber(block.theta.value) + " in the rotary block",
               "the same value in both");
+  double &theta = block.settings.rotary.theta;
   if (block.theta.present()) {
-    block.settings.rotary.theta = block.theta.value;
-  } else if (rootTheta.present()) {
-    block.settings.rotary.theta = rootTheta.value;
+    theta = block.theta.value;
+  } else if (own.theta.present()) {
+    theta = own.theta.value;
+  } else if (fallback) {
+    theta = *fallback;
+    root.noteDefault(own.key, theta);
   } else {
-    block.settings.rotary.theta = family.theta;
-    root.noteDefault("rope_theta", family.theta);
+    root.refuse(own.key, "the base of the layers that compress");
   }
 }
 
 } // namespace
 
 RopeTable readRope(ConfigObject &root, const RopeFamily &family) {
-  Field<double> theta = root.number("rope_theta", positiveRange);
-  if (theta.null())
-    root.refuse("rope_theta", "a finite positive number");
+  ThetaKey theta = readTheta(root, "rope_theta");
   RopeKey scaling = readKey(root, "rope_scaling", family, true);
   RopeKey parameters = readKey(root, "rope_parameters", family, false);
   if (scaling.given() && parameters.given()) {
@@ -296,16 +332,48 @@ RopeTable readRope(ConfigObject &root, const RopeFamily &family) {
   if (key.nested.empty()) {
     RopeBlock block = key.flat.value_or(RopeBlock{});
     block.settings.rotary.dims = family.dims;
-    resolveTheta(root, block, theta, family, false);
+    resolveTheta(root, block, theta, family.theta, false);
     return RopeTable(block.settings);
   }
   std::map<std::string, RopeSettings> byType;
   for (auto &[type, block] : key.nested) {
     // The root's base is that of layers whose block has none.
-    resolveTheta(root, block, theta, family, true);
+    if (family.labels.empty())
+      resolveTheta(root, block, theta, family.theta, true);
     byType[type] = block.settings;
   }
+  for (const RopeLabel &label : family.labels) {
+    auto block = key.nested.find(label.name);
+    if (block == key.nested.end())
+      continue;
+    bool first = &label == &family.labels.front();
+    resolveTheta(root, block->second, readTheta(root, label.thetaKey),
+                 first ? std::optional<double>(family.theta) : std::nullopt,
+                 false);
+    byType[label.name] = block->second.settings;
+  }
   return RopeTable(key.key, std::move(byType));
+}
+
+RatioRopes readRatioRopes(ConfigObject &root, RopeFamily family,
+                          bool compresses) {
+  const char *baseKey = "compress_rope_theta";
+  family.labels = {{"main", "rope_theta"}, {"compress", baseKey}};
+  RopeTable table = readRope(root, family);
+  Field<double> base = root.number(baseKey, positiveRange);
+  RatioRopes ropes;
+  ropes.plain = table.of(root, 0, "main");
+  ropes.compressed = table.of(root, 0, "compress");
+  if (table.nested())
+    return ropes;
+  Rotary unscaled;
+  unscaled.dims = family.dims;
+  unscaled.theta = ropes.plain.rotary.theta;
+  ropes.plain.rotary = unscaled;
+  if (compresses && !base.present())
+    root.refuse(baseKey, "the base of the layers that compress");
+  ropes.compressed.rotary.theta = base.value;
+  return ropes;
 }
 
 } // namespace attnc

@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
+#include <sstream>
 
 namespace attnc::test {
 
@@ -18,6 +20,24 @@ inline std::string config(const std::string &modelType,
   return R"({"model_type":")" + modelType +
          R"(","hidden_size":64,"num_attention_heads":4,"num_hidden_layers":)" +
          std::to_string(layers) + (more.empty() ? "" : ",") + more + "}";
+}
+
+/// The text of a shipped config, by its path in the repository.
+inline std::string shipped(const std::string &path) {
+  std::ifstream file(std::string(ATTNC_TEST_DATA) + "/../" + path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  EXPECT_FALSE(text.str().empty()) << path;
+  return text.str();
+}
+
+/// `text` with the only occurrence of `from` replaced.
+inline std::string replaced(std::string text, const std::string &from,
+                            const std::string &to) {
+  size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  EXPECT_EQ(text.find(from, at + 1), std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
 inline ModelConfig read(const std::string &text) {
