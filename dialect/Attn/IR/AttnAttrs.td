@@ -74,4 +74,16 @@ def Attn_RotatedEnd : I32EnumAttr<"RotatedEnd", "which end of a vector is rotate
   let cppNamespace = "::mlir::attn";
 }
 
+def Attn_Activation : I32EnumAttr<"Activation", "what a head's score goes through", [
+    I32EnumAttrCase<"None", 0, "none">,
+    I32EnumAttrCase<"Relu", 1, "relu">]> {
+  let cppNamespace = "::mlir::attn";
+}
+
+def Attn_Reduction : I32EnumAttr<"Reduction", "how the scores of a block become one", [
+    I32EnumAttrCase<"Max", 0, "max">,
+    I32EnumAttrCase<"Sum", 1, "sum">]> {
+  let cppNamespace = "::mlir::attn";
+}
+
 #endif

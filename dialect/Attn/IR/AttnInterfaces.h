@@ -25,6 +25,13 @@ struct AttendSource {
   Value selection;    ///< null unless the source is selected
 };
 
+/// One part of a compression: values, the gates that weigh them (null:
+/// uniform), and how many blocks back it reads (0 or less).
+struct CompressPart {
+  Value value, gate;
+  int64_t offset = 0;
+};
+
 /// Floating-point operations of one element, by kind of work.
 struct Work {
   double attend = 0;  ///< scores and values of attention

@@ -345,4 +345,6 @@ def Attn_AttendOp : Attn_StreamOp<"attend", [
   ];
 }
 
+include "dialect/Attn/IR/AttnSelectOps.td"
+
 #endif

@@ -98,7 +98,7 @@ LogicalResult LinearOp::verifySymbolUses(SymbolTableCollection &tables) {
 }
 
 //===----------------------------------------------------------------------===//
-// rms_norm, map, attend
+// rms_norm, layer_norm, map, compress, attend
 //===----------------------------------------------------------------------===//
 
 LogicalResult RMSNormOp::verifySymbolUses(SymbolTableCollection &tables) {
@@ -106,6 +106,29 @@ LogicalResult RMSNormOp::verifySymbolUses(SymbolTableCollection &tables) {
     return success();
   int64_t entries = getPerHead() ? getType().getChannels() : getType().getNumFeatures();
   return checkVector(*this, getWeightAttr(), entries, "channel of a normalised vector", tables);
+}
+
+LogicalResult LayerNormOp::verifySymbolUses(SymbolTableCollection &tables) {
+  int64_t entries = getPerHead() ? getType().getChannels() : getType().getNumFeatures();
+  for (FlatSymbolRefAttr symbol : {getWeightAttr(), getBiasAttr()})
+    if (symbol &&
+        failed(checkVector(*this, symbol, entries, "channel of a normalised vector", tables)))
+      return failure();
+  return success();
+}
+
+LogicalResult CompressOp::verifySymbolUses(SymbolTableCollection &tables) {
+  if (!getBias())
+    return success();
+  WeightOp bias = findWeight(*this, getBiasAttr(), 2, tables);
+  if (!bias)
+    return failure();
+  int64_t expected[] = {int64_t(getEvery()), getGateChannels()};
+  if (bias.getShape() != ArrayRef<int64_t>(expected))
+    return emitOpError("weight ") << getBiasAttr() << " is " << shapeText(bias.getShape())
+                                  << ", expected " << shapeText(expected)
+                                  << ": a row per element of a block, a column per gate channel";
+  return success();
 }
 
 LogicalResult MapOp::verifySymbolUses(SymbolTableCollection &tables) {

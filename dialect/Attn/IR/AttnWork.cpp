@@ -35,6 +35,14 @@ Work LinearOp::getWork(double) {
 
 Work RMSNormOp::getWork(double) { return otherWork(4.0 * getType().getNumFeatures()); }
 
+Work LayerNormOp::getWork(double) { return otherWork(6.0 * getType().getNumFeatures()); }
+
+Work HadamardOp::getWork(double) {
+  // A butterfly: log2 n additions per channel, and the scale.
+  double channels = getType().getChannels();
+  return otherWork((std::log2(channels) + 1) * getType().getNumFeatures());
+}
+
 Work RopeOp::getWork(double) {
   return otherWork(4.0 * getType().getHeads() * getRotary().getDims());
 }
@@ -51,6 +59,52 @@ Work RoundOp::getWork(double) { return otherWork(2.0 * getType().getNumFeatures(
 
 Work ExternOp::getWork(double) { return {}; }
 
+// Comparisons are no floating-point operations.
+Work TopKOp::getWork(double) { return {}; }
+
+Work BlockTopKOp::getWork(double) { return {}; }
+
+Work ExpandOp::getWork(double) { return {}; }
+
+Work CompressOp::getWork(double) {
+  // Per row: a weighted sum of values; of gates, a softmax and perhaps a bias.
+  double flops = 2.0 * getValues().size() * getType().getNumFeatures() +
+                 (getBias() ? 4.0 : 3.0) * getGateChannels();
+  return otherWork(flops * getEvery());
+}
+
+/// The most elements that the picks of a selection stand for.
+static double pickedEntries(SelectionType selection) {
+  return double(selection.getPicks()) * double(selection.getBlock());
+}
+
+Work ScoreOp::getWork(double context) {
+  double entries = std::floor(context / getType().getEvery());
+  if (getWithin())
+    entries = std::min(entries, pickedEntries(cast<SelectionType>(getWithin().getType())));
+  Work work;
+  work.score = entries * 2.0 * getQuery().getType().getNumFeatures();
+  return work;
+}
+
+HistoryUse ScoreOp::getHistoryUse(OpOperand &operand) {
+  // A selection may pick any element, so `within` demands no fewer keys.
+  if (operand.getOperandNumber() == getODSOperandIndexAndLength(1).first)
+    return {HistoryUse::Kind::All, 0};
+  return {};
+}
+
+HistoryUse CompressOp::getHistoryUse(OpOperand &operand) {
+  unsigned index = operand.getOperandNumber(), values = getValues().size(), part = index;
+  if (index >= values) {
+    // The part that the gate belongs to.
+    unsigned gate = index - values;
+    for (part = 0; !getGated()[part] || gate-- != 0;)
+      ++part;
+  }
+  return {HistoryUse::Kind::Fold, getType().getEvery() * (1 - getOffsets()[part])};
+}
+
 /// Entries of `source` that a token with `context` visible tokens sees.
 static double visibleEntries(const AttendOp::Source &source, double context) {
   double entries = std::floor(context / cast<StreamType>(source.value.getType()).getEvery());
@@ -58,8 +112,7 @@ static double visibleEntries(const AttendOp::Source &source, double context) {
     return std::min(entries, double(source.window));
   if (!source.selection)
     return entries;
-  auto selection = cast<SelectionType>(source.selection.getType());
-  return std::min(entries, double(selection.getPicks()) * double(selection.getBlock()));
+  return std::min(entries, pickedEntries(cast<SelectionType>(source.selection.getType())));
 }
 
 Work AttendOp::getWork(double context) {

@@ -10,21 +10,6 @@
 using namespace mlir;
 using namespace mlir::attn;
 
-const float *Evaluation::weight(FlatSymbolRefAttr symbol) {
-  WeightOp declaration = lookupWeight(op, symbol);
-  if (!declaration) {
-    op->emitOpError("weight ") << symbol << " is not declared";
-    return nullptr;
-  }
-  std::string error;
-  const float *data = weightSource.get(declaration.getSymName().str(),
-                                       {declaration.getShape().begin(), declaration.getShape().end()},
-                                       error);
-  if (!data)
-    op->emitOpError() << error;
-  return data;
-}
-
 //===----------------------------------------------------------------------===//
 // linear
 //===----------------------------------------------------------------------===//
@@ -56,7 +41,7 @@ LogicalResult LinearOp::evaluate(Evaluation &e) {
 }
 
 //===----------------------------------------------------------------------===//
-// rms_norm, rope, round
+// rms_norm, layer_norm, hadamard, rope, round
 //===----------------------------------------------------------------------===//
 
 LogicalResult RMSNormOp::evaluate(Evaluation &e) {
@@ -74,6 +59,49 @@ LogicalResult RMSNormOp::evaluate(Evaluation &e) {
     double factor = 1 / std::sqrt(squares / double(n) + eps);
     for (int64_t i = 0; i < n; ++i)
       y[base + i] = x[base + i] * factor * (weight ? weight[i] + offset : 1.0);
+  }
+  return success();
+}
+
+LogicalResult LayerNormOp::evaluate(Evaluation &e) {
+  const float *weight = nullptr, *bias = nullptr;
+  if ((getWeight() && !(weight = e.weight(getWeightAttr()))) ||
+      (getBias() && !(bias = e.weight(getBiasAttr()))))
+    return failure();
+  double eps = getEps().convertToDouble();
+  int64_t n = getPerHead() ? getType().getChannels() : getType().getNumFeatures();
+  const std::vector<double> &x = e.operand(0).data;
+  std::vector<double> &y = e.result().data;
+  for (size_t base = 0; base < x.size(); base += n) {
+    double sum = 0, squares = 0;
+    for (int64_t i = 0; i < n; ++i)
+      sum += x[base + i];
+    double mean = sum / double(n);
+    for (int64_t i = 0; i < n; ++i)
+      squares += (x[base + i] - mean) * (x[base + i] - mean);
+    double factor = 1 / std::sqrt(squares / double(n) + eps);
+    for (int64_t i = 0; i < n; ++i)
+      y[base + i] = (x[base + i] - mean) * factor * (weight ? weight[i] : 1.0) +
+                    (bias ? bias[i] : 0.0);
+  }
+  return success();
+}
+
+LogicalResult HadamardOp::evaluate(Evaluation &e) {
+  std::vector<double> &y = e.result().data;
+  y = e.operand(0).data;
+  int64_t n = getType().getChannels();
+  double scale = 1 / std::sqrt(double(n));
+  for (double *x = y.data(), *end = x + y.size(); x != end; x += n) {
+    for (int64_t half = 1; half < n; half *= 2)
+      for (int64_t i = 0; i < n; ++i)
+        if (!(i & half)) {
+          double a = x[i], b = x[i + half];
+          x[i] = a + b;
+          x[i + half] = a - b;
+        }
+    for (int64_t i = 0; i < n; ++i)
+      x[i] *= scale;
   }
   return success();
 }

@@ -38,11 +38,17 @@ struct Source {
   SmallVector<std::pair<Heads, Heads>> parts; ///< (query, key)
   Heads value;
   int64_t window, every;
+  const SelectionValue *selection; ///< null unless the source is selected
+  int64_t queryHeads;
 
-  /// Elements [first, second) that a query at `position` sees.
-  std::pair<int64_t, int64_t> visible(int64_t position) const {
+  /// Appends the elements that head `head` of the query of token `t`, at
+  /// `position`, sees.
+  void visible(int64_t t, int64_t position, int64_t head, std::vector<int64_t> &out) const {
     int64_t end = std::min((position + 1) / every, value.value->elements());
-    return {window ? std::max<int64_t>(end - window, 0) : 0, end};
+    if (selection)
+      return selection->elements(t, head / (queryHeads / selection->groups), end, out);
+    for (int64_t e = window ? std::max<int64_t>(end - window, 0) : 0; e < end; ++e)
+      out.push_back(e);
   }
 };
 
@@ -61,10 +67,10 @@ struct Rows {
   void evaluateHead(int64_t head);
 
 private:
-  void scores(const Source &source, int64_t t, int64_t head, std::vector<double> &out,
-              ScalarProgram *program) const;
-  void mapScores(const Source &source, int64_t t, int64_t head, int64_t first, double *scores,
-                 int64_t count, ScalarProgram &program) const;
+  void scores(const Source &source, int64_t t, int64_t head, ArrayRef<int64_t> elements,
+              double *out, ScalarProgram *program) const;
+  void mapScores(const Source &source, int64_t t, int64_t head, ArrayRef<int64_t> elements,
+                 double *scores, ScalarProgram &program) const;
 };
 
 } // namespace
@@ -75,12 +81,15 @@ LogicalResult Rows::prepare() {
     return Heads(e.operand(operand), cast<StreamType>(op->getOperand(operand).getType()), heads);
   };
   unsigned part = 0, keys = op.getQueries().size(), values = keys + op.getKeys().size();
+  unsigned selection = values + op.getValues().size();
   for (auto [i, source] : llvm::enumerate(op.getSources())) {
-    if (source.selection)
-      return op.emitOpError("source ") << i << " reads a selection, which has no evaluation";
-    Heads value = view(values + i);
-    Source &to = sources.emplace_back(Source{
-        {}, value, source.window, cast<StreamType>(source.value.getType()).getEvery()});
+    Source &to = sources.emplace_back(
+        Source{{},
+               view(values + i),
+               source.window,
+               cast<StreamType>(source.value.getType()).getEvery(),
+               source.selection ? &e.selection(selection++) : nullptr,
+               heads});
     for (size_t p = 0; p < source.queries.size(); ++p, ++part)
       to.parts.push_back({view(part), view(keys + part)});
   }
@@ -99,14 +108,14 @@ LogicalResult Rows::prepare() {
   return success();
 }
 
-/// Maps `count` scores of elements from `first` on, in place.
-void Rows::mapScores(const Source &source, int64_t t, int64_t head, int64_t first, double *scores,
-                     int64_t count, ScalarProgram &program) const {
+/// Maps the scores of `elements` in place.
+void Rows::mapScores(const Source &source, int64_t t, int64_t head, ArrayRef<int64_t> elements,
+                     double *scores, ScalarProgram &program) const {
+  size_t count = elements.size();
   std::vector<std::vector<double>> values(3 + consts.size());
   values[0].assign(count, double(e.positions()[t]));
-  values[1].resize(count);
-  for (int64_t i = 0; i < count; ++i)
-    values[1][i] = double((first + i) * source.every);
+  for (int64_t element : elements)
+    values[1].push_back(double(element * source.every));
   values[2].assign(count, double(head));
   for (auto [i, constant] : llvm::enumerate(consts))
     values[3 + i].assign(count, constant[head]);
@@ -116,30 +125,39 @@ void Rows::mapScores(const Source &source, int64_t t, int64_t head, int64_t firs
   program.run(args, scores, count);
 }
 
-/// Appends the scores of the elements that token `t` sees.
-void Rows::scores(const Source &source, int64_t t, int64_t head, std::vector<double> &out,
-                  ScalarProgram *program) const {
-  auto [begin, end] = source.visible(e.positions()[t]);
-  size_t old = out.size();
-  for (int64_t k = begin; k < end; ++k) {
+/// Computes the scores of `elements` for token `t`.
+void Rows::scores(const Source &source, int64_t t, int64_t head, ArrayRef<int64_t> elements,
+                  double *out, ScalarProgram *program) const {
+  for (auto [i, element] : llvm::enumerate(elements)) {
     double sum = 0;
     for (const auto &[query, key] : source.parts)
-      sum += dot(query.row(t, head), key.row(k, head), query.channels);
-    out.push_back(scale * sum);
+      sum += dot(query.row(t, head), key.row(element, head), query.channels);
+    out[i] = scale * sum;
   }
-  if (program && begin < end)
-    mapScores(source, t, head, begin, out.data() + old, end - begin, *program);
+  if (program && !elements.empty())
+    mapScores(source, t, head, elements, out, *program);
 }
 
 void Rows::evaluateHead(int64_t head) {
   StreamValue &result = e.result();
   int64_t channels = op.getType().getChannels();
   std::optional<ScalarProgram> program = scoreMap;
+  // What the row sees, source by source; source i ends at ends[i].
+  std::vector<int64_t> elements;
   std::vector<double> weights;
+  SmallVector<size_t> ends;
   for (int64_t t = 0; t < result.elements(); ++t) {
+    elements.clear();
     weights.clear();
-    for (const Source &source : sources)
-      scores(source, t, head, weights, program ? &*program : nullptr);
+    ends.clear();
+    for (const Source &source : sources) {
+      size_t begin = elements.size();
+      source.visible(t, e.positions()[t], head, elements);
+      weights.resize(elements.size());
+      ends.push_back(elements.size());
+      scores(source, t, head, ArrayRef(elements).drop_front(begin), weights.data() + begin,
+             program ? &*program : nullptr);
+    }
     // A sink is one more score, without a value.
     double none = -std::numeric_limits<double>::infinity(), sum = 0;
     double max = sink ? sink[head] : none;
@@ -153,12 +171,10 @@ void Rows::evaluateHead(int64_t head) {
       sum += weight = std::exp(weight - max);
     if (sink)
       sum += std::exp(sink[head] - max);
-    const double *weight = weights.data();
-    for (const Source &source : sources) {
-      auto [begin, end] = source.visible(e.positions()[t]);
-      for (int64_t k = begin; k < end; ++k)
-        addScaled(out, *weight++ / sum, source.value.row(k, head), channels);
-    }
+    size_t i = 0;
+    for (auto [source, end] : llvm::zip_equal(sources, ends))
+      for (; i < end; ++i)
+        addScaled(out, weights[i] / sum, source.value.row(elements[i], head), channels);
   }
 }
 

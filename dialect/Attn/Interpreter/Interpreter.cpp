@@ -13,29 +13,36 @@ namespace {
 /// One run over a model's block: the values that are still to be read.
 class Run {
 public:
-  Run(ModelOp model, ArrayRef<StreamValue> inputs, ::attnc::WeightSource &weights, TraceFn trace)
-      : model(model), inputs(inputs), weights(weights), trace(trace) {}
+  Run(ModelOp model, ArrayRef<StreamValue> inputs, ::attnc::WeightSource &weights,
+      const InterpretHooks &hooks)
+      : model(model), weights(weights), hooks(hooks), inputs(inputs.begin(), inputs.end()) {}
 
   LogicalResult bindInputs();
   LogicalResult evaluate(Operation &op);
   void collect(ReturnOp op, SmallVectorImpl<StreamValue> &outputs);
 
 private:
-  const StreamValue &value(Value v) {
+  const GraphValue &value(Value v) {
     if (auto argument = dyn_cast<BlockArgument>(v))
       return inputs[argument.getArgNumber()];
     return live.find(v)->second;
   }
+  std::optional<GraphValue> allocate(Type type) const;
   ArrayRef<int64_t> positionsOf(int64_t every);
+  LogicalResult evaluate(Operation &op, EvaluateOpInterface evaluator,
+                         MutableArrayRef<GraphValue> results);
+  LogicalResult usePicks(Operation &op, SelectionValue &selection,
+                         const std::vector<std::vector<int64_t>> &picks);
+  void publish(StringRef name, const GraphValue &value) const;
   void release(Operation &op);
 
   ModelOp model;
-  ArrayRef<StreamValue> inputs;
   ::attnc::WeightSource &weights;
-  TraceFn trace;
+  const InterpretHooks &hooks;
+  std::vector<GraphValue> inputs;
   int64_t tokens = 0;
   std::map<int64_t, std::vector<int64_t>> positions; ///< of elements, by rate
-  llvm::DenseMap<Value, StreamValue> live;
+  llvm::DenseMap<Value, GraphValue> live;
   llvm::DenseMap<Value, unsigned> usesLeft;
 };
 
@@ -46,16 +53,18 @@ LogicalResult Run::bindInputs() {
   ArrayRef<Type> types = model.getArgumentTypes();
   if (inputs.size() != types.size())
     return model.emitOpError("takes ") << types.size() << " inputs, found " << inputs.size();
-  for (auto [i, input] : llvm::enumerate(inputs)) {
+  for (auto [i, held] : llvm::enumerate(inputs)) {
     auto type = cast<StreamType>(types[i]);
+    const auto &input = std::get<StreamValue>(held);
     if (input.features != type.getNumFeatures())
       return model.emitOpError("input ") << i << " has " << input.features
                                          << " channels, expected " << type.getNumFeatures();
     if (type.getEvery() == 1)
       tokens = std::max(tokens, input.elements());
   }
-  for (auto [i, input] : llvm::enumerate(inputs)) {
+  for (auto [i, held] : llvm::enumerate(inputs)) {
     int64_t expected = tokens / cast<StreamType>(types[i]).getEvery();
+    const auto &input = std::get<StreamValue>(held);
     if (input.elements() != expected)
       return model.emitOpError("input ") << i << " has " << input.elements()
                                          << " elements, expected " << expected << " for "
@@ -73,33 +82,67 @@ ArrayRef<int64_t> Run::positionsOf(int64_t every) {
   return list;
 }
 
+/// Room for a result of `type`.
+std::optional<GraphValue> Run::allocate(Type type) const {
+  if (auto stream = dyn_cast<StreamType>(type)) {
+    int64_t features = stream.getNumFeatures();
+    return StreamValue{features, std::vector<double>(tokens / stream.getEvery() * features)};
+  }
+  if (auto scores = dyn_cast<ScoresType>(type))
+    return ScoreValue(tokens, scores.getGroups(), tokens / scores.getEvery());
+  if (auto selection = dyn_cast<SelectionType>(type)) {
+    SelectionValue value{selection.getGroups(), selection.getEvery(), selection.getBlock(), {}};
+    value.picks.resize(tokens * value.groups);
+    return value;
+  }
+  return std::nullopt;
+}
+
+/// Takes the picks of a selection from outside.
+LogicalResult Run::usePicks(Operation &op, SelectionValue &selection,
+                            const std::vector<std::vector<int64_t>> &picks) {
+  if (picks.size() != selection.picks.size())
+    return op.emitOpError("is given picks for ")
+           << picks.size() << " rows, expected " << selection.picks.size()
+           << ", one per token and group";
+  for (const std::vector<int64_t> &row : picks)
+    if (!llvm::is_sorted(row, std::less_equal<int64_t>()) || (!row.empty() && row.front() < 0))
+      return op.emitOpError("is given picks that are not ascending positions");
+  selection.picks = picks;
+  return success();
+}
+
+LogicalResult Run::evaluate(Operation &op, EvaluateOpInterface evaluator,
+                            MutableArrayRef<GraphValue> results) {
+  auto name = op.getAttrOfType<StringAttr>(kTraceAttr);
+  auto *selection = std::get_if<SelectionValue>(&results.front());
+  if (selection && name && hooks.givenPicks)
+    if (const auto *picks = hooks.givenPicks(name))
+      return usePicks(op, *selection, *picks);
+  SmallVector<const GraphValue *> operands;
+  for (Value operand : op.getOperands())
+    operands.push_back(&value(operand));
+  auto stream = dyn_cast<StreamType>(op.getResultTypes().front());
+  Evaluation evaluation(&op, operands, results, positionsOf(stream ? stream.getEvery() : 1),
+                        weights);
+  return evaluator.evaluate(evaluation);
+}
+
 LogicalResult Run::evaluate(Operation &op) {
   auto evaluator = dyn_cast<EvaluateOpInterface>(op);
   if (!evaluator)
     return op.emitOpError("has no evaluation");
-  SmallVector<StreamValue> produced;
+  SmallVector<GraphValue> produced;
   for (Type type : op.getResultTypes()) {
-    auto stream = dyn_cast<StreamType>(type);
-    if (!stream)
+    std::optional<GraphValue> value = allocate(type);
+    if (!value)
       return op.emitOpError("has no evaluation of a result of type ") << type;
-    int64_t features = stream.getNumFeatures();
-    produced.push_back({features, std::vector<double>(tokens / stream.getEvery() * features)});
+    produced.push_back(std::move(*value));
   }
-  SmallVector<const StreamValue *> operands;
-  for (Value operand : op.getOperands()) {
-    if (!isa<StreamType>(operand.getType()))
-      return op.emitOpError("has no evaluation of an operand of type ") << operand.getType();
-    operands.push_back(&value(operand));
-  }
-  SmallVector<StreamValue *> results;
-  for (StreamValue &result : produced)
-    results.push_back(&result);
-  int64_t every = cast<StreamType>(op.getResultTypes().front()).getEvery();
-  Evaluation evaluation(&op, operands, results, positionsOf(every), weights);
-  if (failed(evaluator.evaluate(evaluation)))
+  if (failed(evaluate(op, evaluator, produced)))
     return failure();
-  if (auto name = op.getAttrOfType<StringAttr>(kTraceAttr); name && trace)
-    trace(name, produced.front());
+  if (auto name = op.getAttrOfType<StringAttr>(kTraceAttr))
+    publish(name, produced.front());
   for (auto [i, result] : llvm::enumerate(op.getResults())) {
     if (result.use_empty())
       continue;
@@ -108,6 +151,14 @@ LogicalResult Run::evaluate(Operation &op) {
   }
   release(op);
   return success();
+}
+
+void Run::publish(StringRef name, const GraphValue &value) const {
+  if (const auto *stream = std::get_if<StreamValue>(&value); stream && hooks.trace)
+    hooks.trace(name, *stream);
+  if (const auto *selection = std::get_if<SelectionValue>(&value);
+      selection && hooks.traceSelection)
+    hooks.traceSelection(name, *selection);
 }
 
 /// Frees the operands that `op` was the last to read.
@@ -124,13 +175,14 @@ void Run::release(Operation &op) {
 void Run::collect(ReturnOp op, SmallVectorImpl<StreamValue> &outputs) {
   outputs.clear();
   for (Value result : op.getValues())
-    outputs.push_back(value(result));
+    outputs.push_back(std::get<StreamValue>(value(result)));
 }
 
 LogicalResult mlir::attn::interpret(ModelOp model, ArrayRef<StreamValue> inputs,
                                     ::attnc::WeightSource &weights,
-                                    SmallVectorImpl<StreamValue> &outputs, TraceFn trace) {
-  Run run(model, inputs, weights, trace);
+                                    SmallVectorImpl<StreamValue> &outputs,
+                                    const InterpretHooks &hooks) {
+  Run run(model, inputs, weights, hooks);
   if (failed(run.bindInputs()))
     return failure();
   for (Operation &op : model.getBlock().without_terminator())
@@ -138,4 +190,13 @@ LogicalResult mlir::attn::interpret(ModelOp model, ArrayRef<StreamValue> inputs,
       return failure();
   run.collect(cast<ReturnOp>(model.getBlock().getTerminator()), outputs);
   return success();
+}
+
+LogicalResult mlir::attn::interpret(ModelOp model, ArrayRef<StreamValue> inputs,
+                                    ::attnc::WeightSource &weights,
+                                    SmallVectorImpl<StreamValue> &outputs, TraceFn trace) {
+  InterpretHooks hooks;
+  if (trace)
+    hooks.trace = trace;
+  return interpret(model, inputs, weights, outputs, hooks);
 }

@@ -107,6 +107,35 @@ ATTNC_CLONES double mlir::attn::dot(const double *a, const double *b, int64_t n)
   return sum;
 }
 
+ATTNC_CLONES void mlir::attn::dots(const double *a, const double *b, int64_t stride, int64_t n,
+                                  double *out, int64_t count) {
+  int64_t j = 0, whole = n / kLanes * kLanes;
+  // Four rows at a time, so that `a` is loaded once for them.
+  for (; j + 4 <= count; j += 4) {
+    const double *rows[4] = {b + j * stride, b + (j + 1) * stride, b + (j + 2) * stride,
+                             b + (j + 3) * stride};
+    Lanes s0 = {}, s1 = {}, s2 = {}, s3 = {};
+    for (int64_t i = 0; i < whole; i += kLanes) {
+      Lanes x = *reinterpret_cast<const Lanes *>(a + i);
+      s0 += x * *reinterpret_cast<const Lanes *>(rows[0] + i);
+      s1 += x * *reinterpret_cast<const Lanes *>(rows[1] + i);
+      s2 += x * *reinterpret_cast<const Lanes *>(rows[2] + i);
+      s3 += x * *reinterpret_cast<const Lanes *>(rows[3] + i);
+    }
+    const Lanes *sums[4] = {&s0, &s1, &s2, &s3};
+    for (int64_t r = 0; r < 4; ++r) {
+      double sum = 0;
+      for (int64_t i = whole; i < n; ++i)
+        sum += a[i] * rows[r][i];
+      for (int64_t lane = 0; lane < kLanes; ++lane)
+        sum += (*sums[r])[lane];
+      out[j + r] = sum;
+    }
+  }
+  for (; j < count; ++j)
+    out[j] = dot(a, b + j * stride, n);
+}
+
 ATTNC_CLONES void mlir::attn::addScaled(double *y, double a, const double *x, int64_t n) {
   for (int64_t i = 0; i < n; ++i)
     y[i] += a * x[i];

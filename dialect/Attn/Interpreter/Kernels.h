@@ -26,6 +26,9 @@ void matmul(const MatrixView &m, const double *x, int64_t xStride, double *y, in
 /// sum_i a[i] * b[i].
 double dot(const double *a, const double *b, int64_t n);
 
+/// out[j] = dot(a, b + j * stride, n) for j < count, to the last bit.
+void dots(const double *a, const double *b, int64_t stride, int64_t n, double *out, int64_t count);
+
 /// y[i] += a * x[i].
 void addScaled(double *y, double a, const double *x, int64_t n);
 
