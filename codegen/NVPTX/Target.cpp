@@ -10,11 +10,11 @@ const std::vector<Chip> &nvptx::chips() {
   // Shared memory from the CUDA programming guide, "technical specifications
   // per compute capability": 163 KB, 99 KB, 99 KB, 227 KB per block.
   static const std::vector<Chip> table = {
-      {"sm_80", 80, 70, 166912, 167936},
-      {"sm_86", 86, 71, 101376, 102400},
-      {"sm_89", 89, 78, 101376, 102400},
-      {"sm_90", 90, 78, 232448, 233472},
-      {"sm_90a", 90, 80, 232448, 233472},
+      {"sm_80", 80, 70, 166912},
+      {"sm_86", 86, 71, 101376},
+      {"sm_89", 89, 78, 101376},
+      {"sm_90", 90, 78, 232448},
+      {"sm_90a", 90, 80, 232448},
   };
   return table;
 }

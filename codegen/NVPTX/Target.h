@@ -24,13 +24,10 @@ struct Chip {
   int sm;             ///< 90
   int ptxVersion;     ///< 80 stands for 8.0
   int64_t maxShared;  ///< bytes of shared memory that one block can opt in to
-  int64_t smShared;   ///< bytes of shared memory of one multiprocessor
 };
 
 /// Shared memory that a block has without opting in to more.
 constexpr int64_t kStaticShared = 49152;
-/// What the driver keeps of a multiprocessor's shared memory for each block.
-constexpr int64_t kReservedShared = 1024;
 
 /// All chips, oldest first.
 const std::vector<Chip> &chips();

@@ -10,9 +10,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
-#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
-#include "mlir/IR/OwningOpRef.h"
 
 #include <gtest/gtest.h>
 
@@ -79,7 +77,6 @@ public:
                         mlir::LLVM::LLVMDialect>();
     mlir::OpBuilder builder(&context);
     mlir::Location loc = builder.getUnknownLoc();
-    holder = mlir::ModuleOp::create(loc);
     auto *block = new mlir::Block();
     region.push_back(block);
     for (unsigned i = 0; i < arguments; ++i)
@@ -92,7 +89,6 @@ public:
   ScalarBody body() { return {&region, "test"}; }
 
 private:
-  mlir::OwningOpRef<mlir::ModuleOp> holder;
   mlir::Region region;
 };
 

@@ -157,7 +157,7 @@ TEST(ExpandIntrinsics, RefusesTheAddressOfADeviceFunction) {
 TEST(ExpandIntrinsics, RefusesChipsThatAreTooOld) {
   llvm::LLVMContext context;
   auto module = parse(context, "declare void @attn_dev_barrier()");
-  EXPECT_EQ(expandDeviceIntrinsics(*module, {"sm_75", 75, 64, 65536, 65536}),
+  EXPECT_EQ(expandDeviceIntrinsics(*module, {"sm_75", 75, 64, 65536}),
             "attn_dev_barrier needs sm_80, the target is sm_75");
 }
 
