@@ -28,9 +28,9 @@ StreamValue SelectionValue::rows() const {
   return value;
 }
 
-Evaluation::Evaluation(Operation *op, ArrayRef<const GraphValue *> values,
-                       MutableArrayRef<GraphValue> produced, ArrayRef<int64_t> positions,
-                       ::attnc::WeightSource &weights)
+Evaluation::Evaluation(Operation *op, ::attnc::WeightSource &weights,
+                       ArrayRef<int64_t> positions, ArrayRef<const GraphValue *> values,
+                       MutableArrayRef<GraphValue> produced)
     : op(op), positionList(positions), weightSource(weights) {
   for (const GraphValue *value : values)
     std::visit([&](const auto &held) { operands.push_back(&held); }, *value);

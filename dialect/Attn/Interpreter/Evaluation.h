@@ -78,9 +78,8 @@ public:
         results(results.begin(), results.end()), positionList(positions), weightSource(weights) {}
 
   /// Operands and results of any kind.
-  Evaluation(Operation *op, ArrayRef<const GraphValue *> operands,
-             MutableArrayRef<GraphValue> results, ArrayRef<int64_t> positions,
-             ::attnc::WeightSource &weights);
+  Evaluation(Operation *op, ::attnc::WeightSource &weights, ArrayRef<int64_t> positions,
+             ArrayRef<const GraphValue *> operands, MutableArrayRef<GraphValue> results);
 
   const StreamValue &operand(unsigned i) const { return *cast<const StreamValue *>(operands[i]); }
   const ScoreValue &scores(unsigned i) const { return *cast<const ScoreValue *>(operands[i]); }

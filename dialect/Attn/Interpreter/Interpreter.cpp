@@ -123,8 +123,8 @@ LogicalResult Run::evaluate(Operation &op, EvaluateOpInterface evaluator,
   for (Value operand : op.getOperands())
     operands.push_back(&value(operand));
   auto stream = dyn_cast<StreamType>(op.getResultTypes().front());
-  Evaluation evaluation(&op, operands, results, positionsOf(stream ? stream.getEvery() : 1),
-                        weights);
+  Evaluation evaluation(&op, weights, positionsOf(stream ? stream.getEvery() : 1), operands,
+                        results);
   return evaluator.evaluate(evaluation);
 }
 
