@@ -120,13 +120,13 @@ struct StateDesc {
 };
 
 /// What the executor needs to know about a kernel besides its symbol. Params:
-///   token_tile   any kernel over tokens: tokens of a work item (else 64 for
+///   tokens       any kernel over tokens: tokens of a work item (else 64 for
 ///                project, 4 for combine, 16 for others)
-///   q_heads, kv_heads, dv   attend, required: its shape; dk for --stats only
-///   max_rows     attend, required: most (token, head) rows of a work item
-///   split_entries   attend, required: entries of a split, where a sequence
-///                makes too few items to keep threads busy
-///   scratch_bytes   attend, required: scratch of one call
+///   q_heads, kv_heads, dv   attend: its shape; dk for --stats only
+///   max_rows     attend, CPU: most (token, head) rows of a work item
+///   split_entries   attend, CPU: entries of a split, where a sequence makes
+///                too few items to keep threads busy
+///   scratch_bytes   attend, CPU: scratch of one call
 struct KernelDesc {
   std::string name, op;
   std::map<std::string, int64_t> params; ///< tile sizes, lanes, scratch bytes

@@ -33,7 +33,7 @@ std::string CpuExecutor::Impl::loadLaunch(const Launch &launch,
       if (desc.name == launch.kernel)
         loaded.desc = &desc;
     if (loaded.desc)
-      if (auto it = loaded.desc->params.find("token_tile");
+      if (auto it = loaded.desc->params.find("tokens");
           it != loaded.desc->params.end())
         loaded.tokenTile = it->second;
   }
@@ -47,6 +47,11 @@ std::string CpuExecutor::Impl::loadLaunch(const Launch &launch,
       error = "the model calls the external function " + launch.name +
               ", which is not supplied; expected one";
   }
+  if (launch.op == "attend")
+    for (const char *key : {"max_rows", "split_entries", "scratch_bytes"})
+      if (error.empty() && (!loaded.desc || !loaded.desc->params.count(key)))
+        error = "the kernel " + launch.kernel + " says no " + key +
+                "; expected a kernel for the CPU";
   for (const std::string &name : launch.readKernels)
     loaded.readFns.push_back(findKernel(name, error));
   if (!error.empty())

@@ -66,7 +66,7 @@ Manifest sample() {
   yarn.truncate = false;
   yarn.amplitude = 1.2079441541679836;
   program.tables = {yarn};
-  program.kernels = {{"project_a", "project", {{"token_tile", 8}}},
+  program.kernels = {{"project_a", "project", {{"tokens", 8}}},
                      {"append_a", "append", {}},
                      {"unpack_a", "unpack", {}},
                      {"attend_a", "attend",
@@ -171,7 +171,7 @@ TEST(Manifest, NamesFilePointerFoundAndExpected) {
       {"/program/tables/0/dims", 7, "an even number"},
       {"/program/tables/0/theta", 0, "theta"},
       {"/program/tables/0/factor", 0, "factor"},
-      {"/program/kernels/0/params/token_tile", 0, "at least 1"},
+      {"/program/kernels/0/params/tokens", 0, "at least 1"},
       {"/program/kernels/3/params/max_rows", 0, "max_rows"},
       {"/program/kernels/3/params/kv_heads", 3, "expected a multiple"},
       {"/program/kernels/3/params", Json::object(), "'q_heads' is missing"},

@@ -267,6 +267,19 @@ TEST(Executor, MissingKernelIsNamed) {
             "the kernel project_z is not in the library; expected it there");
 }
 
+TEST(Executor, KernelForAnotherMachineIsNamed) {
+  RandomWeights weights(7);
+  Program program = tinyProgram({});
+  for (KernelDesc &kernel : program.kernels)
+    kernel.params.erase("max_rows");
+  EXPECT_EQ(checkProgram(program, "program"), "");
+  auto executor = CpuExecutor::create(
+      program, std::make_shared<TestKernels>(), weights);
+  ASSERT_FALSE(bool(executor));
+  EXPECT_EQ(executor.error(), "the kernel attend_cache says no max_rows; "
+                              "expected a kernel for the CPU");
+}
+
 TEST(Executor, OptionalExternAddsZero) {
   RandomWeights weights(7);
   TinyOptions options;

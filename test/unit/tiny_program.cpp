@@ -220,7 +220,7 @@ Program tinyProgram(const TinyOptions &options) {
   std::map<std::string, int64_t> attendCache = attend;
   if (options.cacheRows)
     attendCache["max_rows"] = options.cacheRows;
-  std::map<std::string, int64_t> tile = {{"token_tile", 2}};
+  std::map<std::string, int64_t> tile = {{"tokens", 2}};
   program.kernels = {{"project_q", "project", tile},
                      {"project_kv", "project", tile},
                      {"project_o", "project", {}},
