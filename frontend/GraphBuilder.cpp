@@ -4,17 +4,17 @@
 //
 // Emits what a layer's fields say and knows no family. Attention over a latent
 // is emitted in its expanded form, as the model was trained: that queries can
-// be scored against the latent itself is for passes to find.
+// be scored against the latent itself is for passes to find. A layer that reads
+// what an earlier one made uses its values.
 //
 //===----------------------------------------------------------------------===//
 
 #include "frontend/GraphBuilder.h"
 
-#include "dialect/Attn/IR/Attn.h"
+#include "frontend/GraphEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -23,202 +23,227 @@ namespace attnc {
 
 namespace {
 
+/// What a layer makes that later layers may read.
+struct LayerValues {
+  Value latent; ///< entries before their rotation
+  AttendSource entries;
+  Value indexKey, selection, candidates;
+};
+
+AttendSource makeSource(ArrayRef<Value> queries, ArrayRef<Value> keys,
+                        Value value) {
+  AttendSource source;
+  source.queries.assign(queries.begin(), queries.end());
+  source.keys.assign(keys.begin(), keys.end());
+  source.value = value;
+  return source;
+}
+
 class GraphBuilder {
 public:
-  GraphBuilder(MLIRContext &context, const ModelConfig &config)
-      : config(config), builder(&context), loc(builder.getUnknownLoc()) {}
+  GraphBuilder(MLIRContext &context, const ModelConfig &config,
+               const GraphOptions &options)
+      : config(config), options(options), emit(context) {}
 
-  OwningOpRef<ModuleOp> build(StringRef name) {
-    OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
-    builder.setInsertionPointToEnd(module->getBody());
-    StreamType hidden = stream({config.hidden});
-    model = builder.create<ModelOp>(
-        loc, name, builder.getFunctionType({hidden}, {hidden}),
-        /*sym_visibility=*/StringAttr(), /*arg_attrs=*/ArrayAttr(),
-        /*res_attrs=*/ArrayAttr());
-    Block *body = builder.createBlock(&model.getBody(), {}, {hidden}, {loc});
-    Value h = body->getArgument(0);
-    for (auto [index, layer] : llvm::enumerate(config.layers))
-      h = emitLayer(layer, index, h);
-    builder.create<ReturnOp>(loc, h);
+  OwningOpRef<ModuleOp> build(MLIRContext &context, StringRef name) {
+    OwningOpRef<ModuleOp> module = ModuleOp::create(UnknownLoc::get(&context));
+    Value h = emit.begin(*module, name, config.hidden);
+    made.resize(config.layers.size());
+    for (auto [index, layer] : llvm::enumerate(config.layers)) {
+      emit.setLayer(index);
+      h = emitLayer(layer, made[index], h);
+    }
+    emit.finish(h);
     return module;
   }
 
 private:
-  /// A key or value under the softmax.
-  struct KeyAndValue {
-    Value key, value;
-  };
-
-  Value emitLayer(const LayerDesc &layer, int64_t index, Value h) {
-    layerAttr = builder.getI64IntegerAttr(index);
-    loc = NameLoc::get(builder.getStringAttr("layer " + std::to_string(index)));
-    Value x = norm(h, layer.inputNorm);
-    Value q = emitQuery(layer, x);
-    Value o = emitAttend(layer, x, q);
-    Value a = project(o, layer.output, {config.hidden});
-    if (layer.outputNorm)
-      a = norm(a, *layer.outputNorm);
-    a.getDefiningOp()->setAttr(
-        kTraceAttr,
-        builder.getStringAttr("layer" + std::to_string(index) + ".attention"));
-    h = add(h, a);
-    Value f = emit<ExternOp>(
-        h.getType(),
-        FlatSymbolRefAttr::get(builder.getContext(), layer.feedForward),
-        ValueRange(h), builder.getUnitAttr());
-    return add(h, f);
-  }
-
-  Value emitQuery(const LayerDesc &layer, Value x) {
-    const QueryDesc &query = layer.query;
-    if (query.down)
-      x = project(x, *query.down, {query.down->out});
-    if (query.downNorm)
-      x = norm(x, *query.downNorm);
-    Value q = project(x, query.up, {layer.heads, query.width});
-    if (query.headNorm)
-      q = norm(q, *query.headNorm, /*perHead=*/true);
-    return rope(q, query.rope);
-  }
-
-  KeyAndValue emitProjected(const ProjectedSource &source, Value x) {
-    Value k = project(x, source.key, {source.heads, source.width});
-    if (source.keyNorm)
-      k = norm(k, *source.keyNorm, /*perHead=*/true);
-    k = rope(k, source.rope);
-    return {k, project(x, source.value, {source.heads, source.width})};
-  }
-
-  KeyAndValue emitLatent(const LatentSource &source, Value x) {
-    Value both = project(x, source.down, {source.down.out});
-    Value latent =
-        norm(emit<SliceOp>(both, int64_t(0), source.rank), source.norm);
-    Value shared =
-        rope(emit<SliceOp>(both, source.rank, source.down.out - source.rank),
-             source.rope);
-    Value heads = project(latent, source.up,
-                          {source.heads, source.keyWidth + source.valueWidth});
-    Value plain = emit<SliceOp>(heads, int64_t(0), source.keyWidth);
-    Value k = emit<ConcatOp>(ValueRange{plain, shared});
-    Value v = emit<SliceOp>(heads, source.keyWidth, source.valueWidth);
-    return {k, v};
-  }
-
-  Value emitAttend(const LayerDesc &layer, Value x, Value q) {
+  Value emitLayer(const LayerDesc &layer, LayerValues &own, Value h) {
+    Value x = emit.norm(h, layer.inputNorm);
+    Value latent = emitQueryLatent(layer.query, x);
+    Value q = emitQuery(layer, latent);
+    // An index may read the entries before they are rotated.
+    for (const SourceDesc &source : layer.sources)
+      if (source.entries && source.entries->pool)
+        own.latent = emitPool(*source.entries->pool, x);
+    if (layer.index)
+      emitIndex(*layer.index, own, x, latent);
     SmallVector<AttendSource> sources;
-    for (const SourceDesc &desc : layer.sources) {
-      KeyAndValue kv = desc.projected ? emitProjected(*desc.projected, x)
-                                      : emitLatent(*desc.latent, x);
-      AttendSource &source = sources.emplace_back();
-      source.queries = {q};
-      source.keys = {kv.key};
-      source.value = kv.value;
-      source.window = desc.window;
+    for (const SourceDesc &source : layer.sources) {
+      AttendSource &visible =
+          sources.emplace_back(emitSource(source, own, x, q));
+      visible.window = source.window;
+      if (source.selectedBy)
+        visible.selection = made[*source.selectedBy].selection;
     }
-    FlatSymbolRefAttr sink;
-    if (!layer.sink.empty())
-      sink = weight(layer.sink, {layer.heads});
-    Value o = emit<AttendOp>(stream({layer.heads, layer.valueWidth}),
-                             ArrayRef(sources), layer.scale, sink);
-    if (layer.softCap)
-      emitSoftCap(o.getDefiningOp<AttendOp>(), *layer.softCap);
-    return o;
+    Value a = emitOutput(layer, emit.attend(layer, sources));
+    emit.trace(a, "attention");
+    h = emit.add(h, a);
+    return emit.add(h, emit.feedForward(h, layer.feedForward));
   }
 
-  /// score -> cap * tanh(score / cap)
-  void emitSoftCap(AttendOp attend, double cap) {
-    OpBuilder::InsertionGuard guard(builder);
-    Type f32 = builder.getF32Type();
-    // Score, query position, key position, head.
-    SmallVector<Type> types(4, f32);
-    Block *body = builder.createBlock(&attend.getScoreMap(), {}, types,
-                                      SmallVector<Location>(4, loc));
-    Value limit =
-        builder.create<arith::ConstantOp>(loc, builder.getFloatAttr(f32, cap));
-    Value ratio =
-        builder.create<arith::DivFOp>(loc, body->getArgument(0), limit);
-    Value bent = builder.create<math::TanhOp>(loc, ratio);
-    Value score = builder.create<arith::MulFOp>(loc, bent, limit);
-    builder.create<YieldOp>(loc, score);
+  Value emitOutput(const LayerDesc &layer, Value o) {
+    if (layer.outputRope)
+      o = emit.rope(o, *layer.outputRope, /*inverse=*/true);
+    if (layer.outputGroups)
+      o = emit.project(o, layer.outputGroups->down,
+                       {layer.outputGroups->down.out},
+                       layer.outputGroups->groups);
+    Value a = emit.project(o, layer.output, {config.hidden});
+    return layer.outputNorm ? emit.norm(a, *layer.outputNorm) : a;
   }
 
-  Value add(Value a, Value b) {
-    auto map = builder.create<MapOp>(loc, a.getType(), ValueRange{a, b},
-                                     /*consts=*/ArrayAttr());
-    map->setAttr(kLayerAttr, layerAttr);
-    OpBuilder::InsertionGuard guard(builder);
-    Type f32 = builder.getF32Type();
-    Block *body =
-        builder.createBlock(&map.getBody(), {}, {f32, f32}, {loc, loc});
-    Value sum = builder.create<arith::AddFOp>(loc, body->getArgument(0),
-                                              body->getArgument(1));
-    builder.create<YieldOp>(loc, sum);
-    return map;
+  //===--------------------------------------------------------------------===//
+  // Queries
+  //===--------------------------------------------------------------------===//
+
+  Value emitQueryLatent(const QueryDesc &query, Value x) {
+    if (query.down)
+      x = emit.project(x, *query.down, {query.down->out});
+    return query.downNorm ? emit.norm(x, *query.downNorm) : x;
   }
 
-  Value project(Value x, const ProjectionDesc &projection,
-                ArrayRef<int64_t> shape) {
-    FlatSymbolRefAttr matrix =
-        weight(projection.weight, {projection.out, projection.in});
-    FlatSymbolRefAttr bias;
-    if (!projection.bias.empty())
-      bias = weight(projection.bias, {projection.out});
-    return emit<LinearOp>(stream(shape), x, matrix, bias,
-                          builder.getI64IntegerAttr(1),
-                          /*rows=*/DenseI64ArrayAttr(),
-                          /*transpose=*/UnitAttr());
+  Value emitQuery(const LayerDesc &layer, Value latent) {
+    const QueryDesc &query = layer.query;
+    Value q = emit.project(latent, query.up, {layer.heads, query.width});
+    if (query.headNorm)
+      q = emit.norm(q, *query.headNorm, /*perHead=*/true);
+    return emit.rope(q, query.rope);
   }
 
-  Value norm(Value x, const NormDesc &norm, bool perHead = false) {
-    return emit<RMSNormOp>(x.getType(), x, weight(norm.weight, {norm.width}),
-                           builder.getF64FloatAttr(norm.eps),
-                           builder.getF64FloatAttr(norm.offset),
-                           perHead ? builder.getUnitAttr() : UnitAttr());
+  //===--------------------------------------------------------------------===//
+  // Keys and values
+  //===--------------------------------------------------------------------===//
+
+  AttendSource emitSource(const SourceDesc &source, LayerValues &own, Value x,
+                          Value q) {
+    if (source.projected)
+      return emitProjected(*source.projected, x, q);
+    if (source.latent)
+      return emitLatent(*source.latent, x, q);
+    if (source.vector) {
+      const VectorSource &vector = *source.vector;
+      Value row = emit.norm(emit.project(x, vector.down, {vector.down.out}),
+                            vector.norm);
+      return splitQuery(emitRow(row, vector.rope, vector.formats), q);
+    }
+    const EntrySource &entries = *source.entries;
+    if (entries.pool)
+      own.entries = emitRow(own.latent, entries.rope, entries.formats);
+    return splitQuery(made[entries.layer].entries, q);
   }
 
-  Value rope(Value x, const RopeDesc &rope) {
-    return emit<RopeOp>(x.getType(), x, RotatedEnd::Last,
-                        rope.interleaved ? Pairing::Interleaved
-                                         : Pairing::HalfSplit,
-                        RotaryAttr::get(builder.getContext(), rope.rotary),
-                        /*inverse=*/false);
+  AttendSource emitProjected(const ProjectedSource &source, Value x, Value q) {
+    Value k = emit.project(x, source.key, {source.heads, source.width});
+    if (source.keyNorm)
+      k = emit.norm(k, *source.keyNorm, /*perHead=*/true);
+    k = emit.rope(k, source.rope);
+    Value v = emit.project(x, source.value, {source.heads, source.width});
+    return makeSource({q}, {k}, v);
   }
 
-  /// Declares a parameter before the model.
-  FlatSymbolRefAttr weight(const std::string &name, ArrayRef<int64_t> shape) {
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPoint(model);
-    builder.create<WeightOp>(loc, builder.getStringAttr(name),
-                             builder.getDenseI64ArrayAttr(shape),
-                             /*sym_visibility=*/StringAttr());
-    return FlatSymbolRefAttr::get(builder.getContext(), name);
+  AttendSource emitLatent(const LatentSource &source, Value x, Value q) {
+    Value both = emit.project(x, source.down, {source.down.out});
+    Value latent = emit.norm(emit.slice(both, 0, source.rank), source.norm);
+    latent = round(latent, source.formats.plain);
+    Value shared =
+        emit.rope(emit.slice(both, source.rank, source.down.out - source.rank),
+                  source.rope);
+    shared = round(shared, source.formats.rotated);
+    Value heads = emit.project(
+        latent, source.up, {source.heads, source.keyWidth + source.valueWidth});
+    Value plain = emit.slice(heads, 0, source.keyWidth);
+    Value k = emit.concat({plain, shared});
+    Value v = emit.slice(heads, source.keyWidth, source.valueWidth);
+    return makeSource({q}, {k}, v);
   }
 
-  StreamType stream(ArrayRef<int64_t> shape) {
-    return StreamType::get(builder.getContext(), shape);
+  /// A vector that is rotated, and rounded, in one or in two parts, and that is
+  /// key and value. The source has no queries yet.
+  AttendSource emitRow(Value row, const RopeDesc &rope,
+                       const RowFormats &formats) {
+    row = emit.rope(row, rope);
+    if (!options.trainedRoundings || formats.plain == formats.rotated) {
+      row = round(row, formats.plain);
+      return makeSource({}, {row}, row);
+    }
+    int64_t plain = channelsOf(row) - rope.rotary.dims;
+    Value a = round(emit.slice(row, 0, plain), formats.plain);
+    Value b = round(emit.slice(row, plain, rope.rotary.dims), formats.rotated);
+    return makeSource({}, {a, b}, emit.concat({a, b}));
   }
 
-  template <typename Op, typename... Args>
-  Value emit(Args &&...args) {
-    auto op = builder.create<Op>(loc, std::forward<Args>(args)...);
-    op->setAttr(kLayerAttr, layerAttr);
-    return op;
+  /// `source` with a slice of the query for each part of its key.
+  AttendSource splitQuery(AttendSource source, Value q) {
+    if (source.keys.size() == 1) {
+      source.queries = {q};
+      return source;
+    }
+    int64_t offset = 0;
+    for (Value key : source.keys) {
+      source.queries.push_back(emit.slice(q, offset, channelsOf(key)));
+      offset += channelsOf(key);
+    }
+    return source;
+  }
+
+  Value emitPool(const PoolDesc &pool, Value x) {
+    return emit.norm(emit.pool(x, pool), pool.norm);
+  }
+
+  Value round(Value x, const Format &format) {
+    return options.trainedRoundings ? emit.round(x, format) : x;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Selections
+  //===--------------------------------------------------------------------===//
+
+  void emitIndex(const IndexDesc &index, LayerValues &own, Value x,
+                 Value latent) {
+    if (index.key)
+      own.indexKey = mix(index, emitIndexKey(*index.key, own, x));
+    Value q = emit.project(latent, index.query, {index.heads, index.width});
+    q = mix(index, emit.rope(q, index.rope));
+    Value weights = emit.project(x, index.weights, {index.heads});
+    Value within = index.within ? made[*index.within].candidates : Value();
+    Value scores =
+        emit.score(index, q, made[index.keyLayer].indexKey, weights, within);
+    if (index.candidates)
+      own.candidates = emit.candidates(scores, *index.candidates);
+    own.selection = emit.topK(scores, index.picks);
+    emit.trace(own.selection, "selection");
+  }
+
+  Value emitIndexKey(const IndexKeyDesc &key, const LayerValues &own, Value x) {
+    Value k = key.pool ? emitPool(*key.pool, x)
+                       : emit.project(key.ofEntries ? own.latent : x, *key.down,
+                                      {key.down->out});
+    if (key.norm)
+      k = emit.norm(k, *key.norm);
+    if (key.layerNorm)
+      k = emit.layerNorm(k, *key.layerNorm);
+    return emit.rope(k, key.rope);
+  }
+
+  /// The last steps of index queries and keys.
+  Value mix(const IndexDesc &index, Value x) {
+    return round(index.hadamard ? emit.hadamard(x) : x, index.format);
   }
 
   const ModelConfig &config;
-  OpBuilder builder;
-  Location loc;
-  ModelOp model;
-  IntegerAttr layerAttr;
+  const GraphOptions &options;
+  GraphEmitter emit;
+  std::vector<LayerValues> made;
 };
 
 } // namespace
 
 OwningOpRef<ModuleOp> buildGraph(MLIRContext &context,
-                                 const ModelConfig &config, StringRef name) {
+                                 const ModelConfig &config, StringRef name,
+                                 const GraphOptions &options) {
   context.loadDialect<AttnDialect, arith::ArithDialect, math::MathDialect>();
-  return GraphBuilder(context, config).build(name);
+  return GraphBuilder(context, config, options).build(context, name);
 }
 
 } // namespace attnc

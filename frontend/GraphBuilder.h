@@ -11,6 +11,11 @@
 
 namespace attnc {
 
+struct GraphOptions {
+  /// Emit the roundings that the model was trained with.
+  bool trainedRoundings = false;
+};
+
 /// The graph of `config`, a pre-norm residual stack of layers:
 ///
 ///   a = norm(attention(norm(h)))      the last norm where a layer has one
@@ -21,7 +26,8 @@ namespace attnc {
 /// model is called `name`.
 mlir::OwningOpRef<mlir::ModuleOp> buildGraph(mlir::MLIRContext &context,
                                              const ModelConfig &config,
-                                             llvm::StringRef name);
+                                             llvm::StringRef name,
+                                             const GraphOptions &options = {});
 
 } // namespace attnc
 

@@ -69,19 +69,15 @@ void takeConfig(ModelConfig &config, ImportInfo &info) {
 }
 
 OwningOpRef<ModuleOp> importConfig(const InputText &input, MLIRContext &context,
+                                   const ImportOptions &options,
                                    ImportInfo &info) {
   Result<ModelConfig> config = readModelConfig(input.text, input.file);
   if (!config) {
     info.error = config.error();
     return {};
   }
-  for (const LayerDesc &layer : config->layers)
-    if (layer.index || layer.outputRope) {
-      info.error = input.file + ": found a model of '" + config->modelType +
-                   "'; expected one whose graph is built";
-      return {};
-    }
-  OwningOpRef<ModuleOp> module = buildGraph(context, *config, input.name);
+  OwningOpRef<ModuleOp> module =
+      buildGraph(context, *config, input.name, {options.trainedRoundings});
   takeConfig(*config, info);
   FirstError errors(context, input.file);
   if (succeeded(verify(*module)))
@@ -131,9 +127,10 @@ OwningOpRef<ModuleOp> importModel(const std::string &path, MLIRContext &context,
   info.file = input->file;
   info.folder = input->folder;
   info.sourceDigest = sha256(input->text);
-  OwningOpRef<ModuleOp> module = input->kind == InputText::Kind::Config
-                                     ? importConfig(*input, context, info)
-                                     : importText(*input, context, info);
+  OwningOpRef<ModuleOp> module =
+      input->kind == InputText::Kind::Config
+          ? importConfig(*input, context, options, info)
+          : importText(*input, context, info);
   if (!module)
     return {};
   ModelOp model = findModel(*module, info);

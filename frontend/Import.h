@@ -18,6 +18,9 @@ namespace attnc {
 struct ImportOptions {
   /// Layers [first, second) only; the input feeds the first of them.
   std::optional<std::pair<int64_t, int64_t>> layers;
+  /// Emit `attn.round` where the model was trained to round what it keeps. Text
+  /// has the roundings that it has.
+  bool trainedRoundings = false;
 };
 
 /// What an input says beside its graph.

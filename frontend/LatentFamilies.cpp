@@ -11,6 +11,7 @@
 #include "frontend/Families.h"
 #include "frontend/RopeSettings.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace attnc {
@@ -38,6 +39,11 @@ struct LatentShape {
 /// for the index.
 constexpr double latentEps = 1e-6;
 
+/// FP8 with one power of two for up to 128 channels, kept as f32.
+Format latentFormat(int64_t channels) {
+  return {Elem::E4M3, std::min<int64_t>(128, channels), Scale::F32};
+}
+
 /// Queries and keys rotate their first channels, with the pairing of the
 /// published correction; both are then mixed.
 IndexDesc makeIndex(const LatentShape &shape, const std::string &attention,
@@ -53,6 +59,7 @@ IndexDesc makeIndex(const LatentShape &shape, const std::string &attention,
   desc.weights = {base + "weights_proj.weight", "", shape.hidden, index.heads};
   desc.rope = {shape.rotation.rotary, index.interleaved, /*first=*/true};
   desc.hadamard = true;
+  desc.format = latentFormat(index.width);
   desc.scale = 1 / std::sqrt(double(index.heads) * double(index.width));
   IndexKeyDesc key;
   key.down = ProjectionDesc{base + "wk.weight", "", shape.hidden, index.width};
@@ -106,11 +113,13 @@ LayerDesc makeLayer(const LatentShape &shape, int64_t index) {
                       shape.heads * (shape.nope + shape.value), false);
   source.rope = rope;
   SourceDesc visible;
-  visible.latent = source;
   if (shape.index.picks) {
+    // V3.2 was trained to keep latents and index keys in FP8; V3 was not.
+    source.formats = {latentFormat(shape.rank), {Elem::BF16}};
     layer.index = makeIndex(shape, attention, index);
     visible.selectedBy = index;
   }
+  visible.latent = source;
   layer.sources.push_back(visible);
   layer.scale = shape.rotation.softmaxScale / std::sqrt(double(queryWidth));
   layer.output =

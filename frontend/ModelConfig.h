@@ -10,6 +10,7 @@
 #ifndef ATTNC_FRONTEND_MODELCONFIG_H
 #define ATTNC_FRONTEND_MODELCONFIG_H
 
+#include "formats/Format.h"
 #include "formats/Rotary.h"
 
 #include <cstdint>
@@ -48,6 +49,12 @@ struct RopeDesc {
   bool first = false;
 };
 
+/// The formats in which the model was trained to keep a vector: what is not
+/// rotated, and what is. f32: it was not trained to round.
+struct RowFormats {
+  Format plain, rotated;
+};
+
 /// hidden -> (down -> norm ->) up -> per-head norm -> rope. What comes after
 /// the first norm is the query latent, from which an index projects too.
 struct QueryDesc {
@@ -78,7 +85,8 @@ struct LatentSource {
   ProjectionDesc down;
   NormDesc norm; ///< of the latent
   ProjectionDesc up;
-  RopeDesc rope; ///< of the shared part
+  RopeDesc rope;      ///< of the shared part
+  RowFormats formats; ///< of the latent and of the shared part
 };
 
 /// One rotated vector per token that is key and value of all heads.
@@ -86,6 +94,7 @@ struct VectorSource {
   ProjectionDesc down;
   NormDesc norm;
   RopeDesc rope;
+  RowFormats formats;
 };
 
 /// Every `every` tokens become one entry of `width` channels: the mean of their
@@ -107,6 +116,7 @@ struct EntrySource {
   std::optional<PoolDesc> pool; ///< when this layer makes them
   int64_t layer = 0;            ///< that makes them
   RopeDesc rope;
+  RowFormats formats;
 };
 
 /// One set of keys and values under a layer's softmax: one of the kinds above.
@@ -149,8 +159,9 @@ struct IndexDesc {
   RopeDesc rope;
   bool hadamard = false; ///< mixes the channels of queries and keys
   double scale = 0;
-  std::optional<IndexKeyDesc> key;         ///< when this layer makes the keys
-  int64_t keyLayer = 0;                    ///< that makes them
+  Format format;                   ///< of queries and keys, as RowFormats
+  std::optional<IndexKeyDesc> key; ///< when this layer makes the keys
+  int64_t keyLayer = 0;            ///< that makes them
   std::optional<CandidateDesc> candidates; ///< a pool for later layers
   std::optional<int64_t> within;           ///< the layer whose pool limits
 };

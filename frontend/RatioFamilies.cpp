@@ -55,6 +55,24 @@ namespace {
 /// other entries are seen by everyone.
 constexpr int64_t indexedRatio = 4;
 
+/// How a family was trained to keep its vectors.
+struct RatioFormats {
+  RowFormats window, entries;
+};
+
+/// V4 keeps the rotated channels apart, V4.1 rounds whole vectors. Blocks are
+/// never longer than what they scale.
+RatioFormats ownFormats(int64_t width, int64_t rope) {
+  Format plain{Elem::E4M3, std::min<int64_t>(64, width - rope), Scale::E8M0};
+  RowFormats row{plain, {Elem::BF16}};
+  return {row, row};
+}
+RatioFormats sharedFormats(int64_t width) {
+  Format window{Elem::E4M3, std::min<int64_t>(32, width), Scale::E8M0};
+  Format entry{Elem::E2M1, std::min<int64_t>(16, width), Scale::E4M3};
+  return {{window, window}, {entry, entry}};
+}
+
 struct RatioShape {
   int64_t hidden = 0, heads = 0, width = 0;
   int64_t queryRank = 0;
@@ -63,6 +81,7 @@ struct RatioShape {
   double eps = 0;
   std::vector<int64_t> ratios; ///< of the model's layers
   RatioRopes ropes;
+  RatioFormats formats;
   int64_t indexHeads = 0, indexWidth = 0, picks = 0;
 };
 
@@ -255,7 +274,8 @@ public:
     SourceDesc window;
     window.vector =
         VectorSource{project(attention + "wkv", shape.hidden, shape.width),
-                     norm(attention + "kv_norm", shape.width), rope(index)};
+                     norm(attention + "kv_norm", shape.width), rope(index),
+                     shape.formats.window};
     window.window = shape.window;
     layer.sources.push_back(window);
     layer.scale = 1 / std::sqrt(double(shape.width));
@@ -302,6 +322,7 @@ public:
         project(base + "weights_proj", shape.hidden, shape.indexHeads);
     desc.rope = rope(index);
     desc.hadamard = hadamard;
+    desc.format = {Elem::E2M1, std::min<int64_t>(32, desc.width), Scale::E8M0};
     desc.scale =
         1 / std::sqrt(double(shape.indexHeads) * double(shape.indexWidth));
     return desc;
@@ -347,6 +368,7 @@ void readOwnEntries(ConfigObject &root, const RatioSpelling &spelling) {
   bool indexed =
       std::count(shape.ratios.begin(), shape.ratios.end(), indexedRatio) > 0;
   readIndexShape(root, spelling, indexed, /*hadamard=*/true, shape);
+  shape.formats = ownFormats(shape.width, shape.ropes.plain.rotary.dims);
   RatioLayers maker(shape);
   for (size_t i = 0; i < shape.ratios.size(); ++i) {
     LayerDesc layer = maker.make(i, /*normsQuery=*/true);
@@ -357,7 +379,7 @@ void readOwnEntries(ConfigObject &root, const RatioSpelling &spelling) {
       source.entries =
           EntrySource{maker.pool(i, "", shape.width, overlap, /*gated=*/true,
                                  /*bias=*/true),
-                      int64_t(i), maker.rope(i)};
+                      int64_t(i), maker.rope(i), shape.formats.entries};
       if (overlap) {
         layer.index = maker.select(i, /*hadamard=*/true);
         IndexKeyDesc key;
@@ -379,6 +401,7 @@ void readSharedEntries(ConfigObject &root, const RatioSpelling &spelling) {
   readIndexShape(root, spelling, /*needed=*/true, /*hadamard=*/false, shape);
   SourceLists lists =
       readSourceLists(root, spelling.sources, shape.ratios, shape.picks);
+  shape.formats = sharedFormats(shape.width);
   RatioLayers maker(shape);
   for (size_t i = 0; i < shape.ratios.size(); ++i) {
     LayerDesc layer = maker.make(i, /*normsQuery=*/false);
@@ -386,7 +409,8 @@ void readSharedEntries(ConfigObject &root, const RatioSpelling &spelling) {
     int64_t self = i;
     if (sources.entries >= 0) {
       SourceDesc source;
-      source.entries = EntrySource{{}, sources.entries, maker.rope(i)};
+      source.entries = EntrySource{
+          {}, sources.entries, maker.rope(i), shape.formats.entries};
       if (sources.entries == self)
         source.entries->pool =
             maker.pool(i, "", shape.width, /*overlap=*/false,

@@ -2,8 +2,9 @@
 //--===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// The graph of each oracle whose family is built, evaluated by the interpreter,
-// against values that were computed independently (test/oracles/README.md).
+// The graph of each oracle, evaluated by the interpreter, against values that
+// were computed independently (test/oracles/README.md): without any rounding,
+// and with the roundings that the model was trained with.
 //
 //===----------------------------------------------------------------------===//
 
@@ -36,41 +37,108 @@ static double maxAbsError(const StreamValue &found,
   return worst;
 }
 
-class Oracle : public ::testing::TestWithParam<const char *> {};
+/// How many picks of `expected` are not those of `found`, or the reverse.
+static int64_t countDifferences(const SelectionValue &found,
+                                const std::vector<int32_t> &expected) {
+  StreamValue rows = found.rows();
+  if (rows.data.size() != expected.size())
+    return std::max(rows.data.size(), expected.size());
+  int64_t differences = 0;
+  for (size_t i = 0; i < expected.size(); ++i)
+    differences += (rows.data[i] != 0) != (expected[i] != 0);
+  return differences;
+}
 
-TEST_P(Oracle, ExactValues) {
-  std::filesystem::path folder =
-      std::filesystem::path(ATTNC_TEST_DATA) / "oracles" / GetParam();
+/// The oracle `folder`, and which of its expected values to compare with.
+struct OracleCase {
+  const char *folder;
+  const char *values;
+};
+
+class Oracle : public ::testing::TestWithParam<OracleCase> {
+protected:
+  void SetUp() override {
+    folder =
+        std::filesystem::path(ATTNC_TEST_DATA) / "oracles" / GetParam().folder;
+    auto file =
+        SafetensorsFile::open((folder / "expected.safetensors").string());
+    ASSERT_TRUE(bool(file)) << file.error();
+    expected = *file;
+  }
+
+  std::string nameOf(StringRef value) const {
+    return std::string(GetParam().values) + "." + value.str();
+  }
+
+  /// Compares what is traced, and counts it.
+  InterpretHooks compareTraces() {
+    InterpretHooks hooks;
+    hooks.trace = [this](StringRef name, const StreamValue &value) {
+      ++streams;
+      EXPECT_LE(maxAbsError(value, *expected->readF32(nameOf(name))), 1e-5)
+          << name.str();
+    };
+    hooks.traceSelection = [this](StringRef name, const SelectionValue &value) {
+      ++selections;
+      EXPECT_EQ(countDifferences(value, *expected->readI32(nameOf(name))), 0)
+          << name.str();
+    };
+    return hooks;
+  }
+
+  int64_t countExpected(const std::string &suffix) const {
+    int64_t count = 0;
+    for (const auto &[name, info] : expected->tensors())
+      count +=
+          name.rfind(nameOf("layer"), 0) == 0 && name.size() > suffix.size() &&
+          name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
+    return count;
+  }
+
+  std::filesystem::path folder;
+  std::shared_ptr<SafetensorsFile> expected;
+  int64_t streams = 0, selections = 0;
+};
+
+TEST_P(Oracle, Values) {
   MLIRContext context;
   ImportInfo info;
-  auto module = importModel(folder.string(), context, {}, info);
+  ImportOptions options;
+  options.trainedRoundings = GetParam().values == StringRef("stored");
+  auto module = importModel(folder.string(), context, options, info);
   ASSERT_TRUE(module) << info.error;
   auto weights = openWeights((folder / "model.safetensors").string());
   ASSERT_TRUE(bool(weights)) << weights.error();
   auto input = SafetensorsFile::open((folder / "input.safetensors").string());
-  auto expected =
-      SafetensorsFile::open((folder / "expected.safetensors").string());
-  ASSERT_TRUE(bool(input) && bool(expected));
+  ASSERT_TRUE(bool(input)) << input.error();
 
   std::vector<float> hidden = *(*input)->readF32("hidden");
   StreamValue x{info.hidden, {hidden.begin(), hidden.end()}};
   SmallVector<StreamValue> outputs;
-  int64_t traced = 0;
-  auto trace = [&](StringRef name, const StreamValue &value) {
-    ++traced;
-    EXPECT_LE(maxAbsError(value, *(*expected)->readF32("exact." + name.str())),
-              1e-5)
-        << name.str();
-  };
   ModelOp model = *module->getOps<ModelOp>().begin();
-  ASSERT_TRUE(succeeded(interpret(model, x, **weights, outputs, trace)));
-  EXPECT_EQ(traced, info.layers);
-  EXPECT_LE(maxAbsError(outputs[0], *(*expected)->readF32("exact.hidden")),
+  ASSERT_TRUE(
+      succeeded(interpret(model, x, **weights, outputs, compareTraces())));
+  EXPECT_EQ(streams, info.layers);
+  EXPECT_EQ(streams, countExpected(".attention"));
+  EXPECT_EQ(selections, countExpected(".selection"));
+  EXPECT_LE(maxAbsError(outputs[0], *expected->readF32(nameOf("hidden"))),
             1e-5);
 }
 
-INSTANTIATE_TEST_SUITE_P(Built, Oracle,
-                         ::testing::Values("llama_mha", "llama_gqa",
-                                           "llama_mqa", "mistral_window",
-                                           "gpt_oss_sink", "deepseek_v2_lite",
-                                           "deepseek_v3"));
+static std::string caseName(const ::testing::TestParamInfo<OracleCase> &info) {
+  return std::string(info.param.folder) + "_" + info.param.values;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Oracle,
+    ::testing::Values(
+        OracleCase{"llama_mha", "exact"}, OracleCase{"llama_gqa", "exact"},
+        OracleCase{"llama_mqa", "exact"}, OracleCase{"mistral_window", "exact"},
+        OracleCase{"gpt_oss_sink", "exact"},
+        OracleCase{"deepseek_v2_lite", "exact"},
+        OracleCase{"deepseek_v3", "exact"}, OracleCase{"deepseek_v32", "exact"},
+        OracleCase{"deepseek_v4", "exact"}, OracleCase{"deepseek_v41", "exact"},
+        OracleCase{"deepseek_v32", "stored"},
+        OracleCase{"deepseek_v4", "stored"},
+        OracleCase{"deepseek_v41", "stored"}),
+    caseName);
