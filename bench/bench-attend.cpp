@@ -6,41 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "bench/AttendRun.h"
-#include "bench/Peaks.h"
+#include "bench/Measure.h"
 #include "bench/PeerMlaDecode.h"
-
-#include <benchmark/benchmark.h>
-
-#include <chrono>
-#include <functional>
-#include <thread>
-#include <vector>
 
 using namespace attnc;
 using namespace attnc::bench;
 
 namespace {
-
-/// Calls `once` as often as the library wants, and counts by the clock on the
-/// wall: other threads do half of the work.
-void measure(benchmark::State &state, int threads, const std::function<void()> &once,
-             double flops, double bytes) {
-  once();
-  auto start = std::chrono::steady_clock::now();
-  for (auto _ : state)
-    once();
-  std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  double rate = double(state.iterations()) / seconds.count();
-  if (bytes > 0) {
-    state.counters["gbytes"] = rate * bytes / 1e9;
-    state.counters["fraction"] = rate * bytes / dramPeak(threads);
-    state.SetLabel("dram");
-    return;
-  }
-  state.counters["gflops"] = rate * flops / 1e9;
-  state.counters["fraction"] = rate * flops / fmaPeak(threads);
-  state.SetLabel("fma_peak");
-}
 
 void runAttend(benchmark::State &state, const AttendCase &shape, int threads, bool memoryBound) {
   AttendRun attend(shape);
@@ -57,19 +29,7 @@ void runPeer(benchmark::State &state, int64_t heads, int64_t entries, int thread
   PeerMlaDecode peer(heads, entries);
   ThreadPool pool(threads);
   double flops = 2.0 * double(heads * peer.entries(threads)) * (576 + 512);
-  measure(state, threads, [&] { peer.run(pool); }, flops, 0);
-}
-
-void add(const std::string &name, std::function<void(benchmark::State &, int)> body) {
-  int cores = int(std::thread::hardware_concurrency());
-  for (int threads : {cores, 1}) {
-    std::string full = threads == cores ? name : name + "/threads:1";
-    benchmark::RegisterBenchmark(
-        full.c_str(), [=](benchmark::State &state) { body(state, threads); })
-        ->Unit(benchmark::kMillisecond);
-    if (cores == 1)
-      return;
-  }
+  measure(state, threads, [&] { peer.run(pool); }, flops);
 }
 
 void addAttend(AttendCase shape, bool memoryBound = false) {
@@ -97,19 +57,5 @@ void addAll() {
 
 int main(int argc, char **argv) {
   addAll();
-  // Defaults as flags, before the user's: set on a benchmark, they would become
-  // part of its name.
-  std::vector<char *> args = {argv[0]};
-  char repeat[] = "--benchmark_repetitions=5", time[] = "--benchmark_min_time=0.1";
-  args.push_back(repeat);
-  args.push_back(time);
-  args.insert(args.end(), argv + 1, argv + argc);
-  argc = int(args.size());
-  argv = args.data();
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv))
-    return 2;
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
-  return 0;
+  return runBenches(argc, argv);
 }

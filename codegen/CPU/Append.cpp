@@ -55,7 +55,9 @@ void emitAppend(ModuleOp module, const std::string &name, const AppendSpec &spec
   Val from = kernel.integer(), to = kernel.integer();
   forEntries(e, pages, entry, to - from, [&](Val k, const PageCursor &cursor) {
     Val page = cursor.pageOffset(pages);
-    for (auto [view, part] : llvm::zip(views, spec.parts)) {
+    for (size_t i = 0; i < views.size(); ++i) {
+      const ViewArg &view = views[i];
+      const AppendSpec::Part &part = spec.parts[i];
       Val row = page + cursor.slot * part.place.dataStride + part.place.data;
       e.loop(e.index(0), e.index(part.shape.heads), 1, [&](Val h) {
         Val data = row + h * part.format.dataBytes(part.shape.inner);

@@ -19,6 +19,7 @@
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -95,7 +96,12 @@ void loadKernelDialects(MLIRContext &context) {
 }
 
 std::string lowerToLLVMDialect(ModuleOp module) {
+  // Verified once before and once after: between passes it takes as long as the
+  // passes themselves.
+  if (failed(verify(module)))
+    return "the CPU kernels are not valid IR";
   PassManager pm(module.getContext());
+  pm.enableVerifier(false);
   pm.addPass(std::make_unique<ApproximateMathPass>());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -112,7 +118,7 @@ std::string lowerToLLVMDialect(ModuleOp module) {
   functions.useBarePtrCallConv = true;
   pm.addPass(createConvertFuncToLLVMPass(functions));
   pm.addPass(createReconcileUnrealizedCastsPass());
-  if (failed(pm.run(module)))
+  if (failed(pm.run(module)) || failed(verify(module)))
     return "the lowering of the CPU kernels failed";
 
   // The passes report success on half-converted functions.

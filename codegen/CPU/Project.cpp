@@ -4,7 +4,9 @@
 // An item is one panel of outputs for some tokens. Inputs are taken a block at a
 // time: that part of the panel stays in the first cache while all tokens of a
 // chunk pass over it, and the partial sums of blocks are added up apart, which
-// keeps the rounding error small.
+// keeps the rounding error small. The inputs of the tokens that are summed side
+// by side are copied together first: their rows are often a large power of two
+// apart and would push each other out of the cache.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/CPU/Emitters.h"
@@ -36,6 +38,7 @@ private:
   void addBlocks(Val token, Val count, Val depth, Val length);
   void addBlock(Val token, Val row, Val depth, Val length, int64_t tokens);
   void addSingle(Val token, Val row, Val depth, Val length);
+  void copyInputs(Val token, Val depth, Val length, int64_t tokens);
   void putAway(Val token, Val count);
   void storeOutputs(Mem sums, Mem out, Mem addend, int64_t outputs);
 
@@ -47,6 +50,12 @@ private:
     for (int64_t v = 0; v < vectors; ++v)
       row.push_back(panel.load(depth * choice.panel + v * e.lanes(), e.lanes()));
     return row;
+  }
+  int64_t inputStride() const { return choice.depth + e.lanes(); }
+  Mem local(int64_t count) {
+    auto type = MemRefType::get({count}, e.f32Type());
+    auto alignment = e.b.getI64IntegerAttr(64);
+    return {&e, e.b.create<memref::AllocaOp>(e.loc, type, alignment), Val()};
   }
   void addTo(Mem sum, ArrayRef<Val> values) {
     for (auto [v, value] : llvm::enumerate(values)) {
@@ -62,6 +71,7 @@ private:
   ViewArg x, y;
   Mem panels, bias, panel;
   Mem partial; ///< [tokens of a chunk][panel]
+  Mem inputs;  ///< [tokens of a block][inputStride()]
   Val item, from, to, group, first;
 };
 
@@ -71,9 +81,8 @@ void ProjectWriter::write() {
   group = item / perGroup;
   first = item % perGroup * choice.panel;
   panel = panels.at(item * (spec.in * choice.panel));
-  auto local = e.b.create<memref::AllocaOp>(
-      e.loc, MemRefType::get({chunk * choice.panel}, e.f32Type()), e.b.getI64IntegerAttr(64));
-  partial = {&e, local, Val()};
+  partial = local(chunk * choice.panel);
+  inputs = local(choice.tokens * inputStride());
   Val zero = e.splat(e.f32(0), e.lanes());
   e.loop(from, to, chunk, [&](Val token) {
     Val count = e.min(to - token, e.index(chunk));
@@ -100,14 +109,12 @@ void ProjectWriter::addBlocks(Val token, Val count, Val depth, Val length) {
 }
 
 void ProjectWriter::addBlock(Val token, Val row, Val depth, Val length, int64_t tokens) {
-  SmallVector<Mem> inputs;
-  for (int64_t i = 0; i < tokens; ++i)
-    inputs.push_back(input(token + i).at(depth));
+  copyInputs(token, depth, length, tokens);
   Vals zeros(tokens * vectors, e.splat(e.f32(0), e.lanes()));
   Vals sums = e.loop(e.index(0), length, 1, zeros, [&](Val k, ArrayRef<Val> so) {
     Vals weights = panelRow(depth + k), next;
     for (int64_t i = 0; i < tokens; ++i) {
-      Val value = e.splat(inputs[i].load(k), e.lanes());
+      Val value = e.splat(inputs.load(k + i * inputStride()), e.lanes());
       for (int64_t v = 0; v < vectors; ++v)
         next.push_back(e.fma(value, weights[v], so[i * vectors + v]));
     }
@@ -116,6 +123,15 @@ void ProjectWriter::addBlock(Val token, Val row, Val depth, Val length, int64_t 
   for (int64_t i = 0; i < tokens; ++i)
     addTo(partial.at((row + i) * choice.panel),
           ArrayRef<Val>(sums).slice(i * vectors, vectors));
+}
+
+void ProjectWriter::copyInputs(Val token, Val depth, Val length, int64_t tokens) {
+  Val whole = length / e.lanes() * e.lanes();
+  for (int64_t i = 0; i < tokens; ++i) {
+    Mem in = input(token + i).at(depth), out = inputs.at(i * inputStride());
+    e.loop(e.index(0), whole, e.lanes(), [&](Val k) { out.store(in.load(k, e.lanes()), k); });
+    e.loop(whole, length, 1, [&](Val k) { out.store(in.load(k), k); });
+  }
 }
 
 /// One token leaves the multipliers idle unless several sums run side by side.
@@ -181,7 +197,7 @@ void emitProject(ModuleOp module, const std::string &name, const ProjectSpec &sp
   KernelScope kernel(module, name + bodySuffix, target);
   ProjectWriter(kernel, spec, choice).write();
   desc.params["panel"] = choice.panel;
-  desc.params["tokens"] = choice.tokensPerItem;
+  desc.params["tokens"] = choice.tokens * choice.blocks;
 }
 
 } // namespace attnc::cpu

@@ -43,10 +43,9 @@ AttendChoice chooseAttend(const AttendSpec &spec, const CpuTarget &target);
 struct ProjectChoice {
   int64_t panel = 32;        ///< outputs side by side
   int64_t tokens = 12;       ///< of a block: sums side by side in registers
-  int64_t blocks = 4;        ///< of tokens that share a part of the panel
-  int64_t depth = 256;       ///< inputs summed before a partial sum is put away
+  int64_t blocks = 8;        ///< of tokens that share a part of the panel
+  int64_t depth = 192;       ///< inputs summed before a partial sum is put away
   int64_t chains = 4;        ///< independent sums of a single token
-  int64_t tokensPerItem = 96;
 };
 
 ProjectChoice chooseProject(const ProjectSpec &spec, const CpuTarget &target);

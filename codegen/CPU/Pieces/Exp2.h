@@ -7,7 +7,7 @@
 
 namespace attnc::cpu {
 
-/// 2^x for x <= 127, scalar or vector: relative error below 1e-7, exactly 1 at
+/// 2^x for x < 128, scalar or vector: relative error below 1e-7, exactly 1 at
 /// 0, exactly 0 from -127 down (-inf included), NaN for NaN.
 Val exp2(Val x);
 

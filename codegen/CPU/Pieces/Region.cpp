@@ -1,22 +1,33 @@
 //===- Region.cpp - scalar bodies on vectors --------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 #include "codegen/CPU/Pieces/Region.h"
+#include "codegen/CPU/Pieces/Exp2.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Region.h"
+
+#include <limits>
 
 using namespace mlir;
 
 namespace attnc::cpu {
 namespace {
 
-/// Ops of math that the lowering turns into instructions or polynomials.
+/// Ops of math that become instructions or polynomials accurate to f32.
 bool isVectorMath(Operation &op) {
-  return isa<math::AbsFOp, math::AtanOp, math::CeilOp, math::CopySignOp, math::ErfOp,
+  return isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::ErfOp,
              math::ExpM1Op, math::ExpOp, math::FloorOp, math::FmaOp, math::LogOp,
              math::Log1pOp, math::Log2Op, math::RoundEvenOp, math::RsqrtOp, math::SqrtOp,
              math::TanhOp, math::TruncOp, math::Exp2Op>(op);
+}
+
+/// The lowering has no vector form of math.exp2, the pieces have one for
+/// results that are finite.
+Val anyExp2(Emit &e, Val x) {
+  Val limit = e.constant(x.type(), 128);
+  Val infinity = e.constant(x.type(), std::numeric_limits<double>::infinity());
+  return e.select(x >= limit, infinity, exp2(x));
 }
 
 } // namespace
@@ -45,6 +56,10 @@ Val apply(Emit &e, const ScalarBody &body, ArrayRef<Val> arguments) {
       auto type = cast<VectorType>(widen(constant.getType()));
       auto dense = DenseElementsAttr::get(type, Attribute(constant.getValue()));
       map.map(constant.getResult(), e.b.create<arith::ConstantOp>(e.loc, dense).getResult());
+      continue;
+    }
+    if (isa<math::Exp2Op>(op)) {
+      map.map(op.getResult(0), Value(anyExp2(e, e.wrap(map.lookup(op.getOperand(0))))));
       continue;
     }
     OperationState state(e.loc, op.getName());
