@@ -8,6 +8,7 @@
 #ifndef ATTNC_PASSES_PASSES_H
 #define ATTNC_PASSES_PASSES_H
 
+#include "dialect/Kv/IR/Kv.h"
 #include "passes/Support/Report.h"
 
 #include "mlir/Pass/Pass.h"
@@ -36,6 +37,7 @@ std::unique_ptr<Pass> createChooseStorage(const ChooseStorageOptions &options, P
 std::unique_ptr<Pass> createAbsorbWeights(const AbsorbWeightsOptions &options, PassReport *report);
 std::unique_ptr<Pass> createInferCaches(const InferCachesOptions &options, PassReport *report);
 std::unique_ptr<Pass> createMaterializeStorage(const MaterializeStorageOptions &options, PassReport *report);
+std::unique_ptr<Pass> createConvertAttnToKv(const ConvertAttnToKvOptions &options, PassReport *report);
 
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"

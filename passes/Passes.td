@@ -304,4 +304,78 @@ def VerifyForm : AttnPass<"attn-verify-form"> {
                            clEnumValN(Stage::Planned, "planned", "Caches are decided"))}]>];
 }
 
+def ConvertAttnToKv : Pass<"convert-attn-to-kv", "ModuleOp"> {
+  let summary = "From a plan to caches and a step";
+  let description = [{
+    Needs the form `planned` (attn-verify-form). The rows that `attn.keep` speaks
+    of become `kv.cache` symbols, the two forms of a model the bodies of one
+    `kv.step`:
+
+    - a source of an attend reads kept streams as rows; what it reads and is not
+      kept is rebuilt from rows by the per-token ops in between;
+    - pages are appended to as soon as the row is computed, then read; a ring is
+      read as it was, next to the chunk's own streams, and written after its last
+      reader;
+    - equal forms are one body. Of different ones the prefill body serves
+      sequences with at least `threshold` new tokens, by default the least number
+      for which it takes fewer FLOP at `context` visible tokens.
+
+    Before:
+
+    ```mlir
+    attn.model @m(%x: !attn.stream<4>) -> !attn.stream<2x4> {
+      %q = attn.linear %x, @q : (!attn.stream<4>) -> !attn.stream<2x4>
+      %c = attn.linear %x, @w {attn.keep = {cache = "layers.0.main", every = 1 : i64, format = #attn.format<f32>, kind = "paged", layer = 0 : i64, name = "latent", readers = array<i64: 0>, rows = 0 : i64, segment = 0 : i64}} : (!attn.stream<4>) -> !attn.stream<4>
+      %o = attn.attend scale 0.5 causal (%q, %c : !attn.stream<2x4>, !attn.stream<4>)
+        values %c : !attn.stream<4> -> !attn.stream<2x4>
+      attn.return %o : !attn.stream<2x4>
+    }
+    ```
+
+    After:
+
+    ```mlir
+    kv.cache @layers.0.main paged row [#kv.segment<"latent", 4, #attn.format<f32>>] {readers = array<i64: 0>}
+    kv.step @m(!attn.stream<4>) -> (!attn.stream<2x4>) decode {
+    ^bb0(%x: !attn.stream<4>):
+      %q = attn.linear %x, @q : (!attn.stream<4>) -> !attn.stream<2x4>
+      %c = attn.linear %x, @w : (!attn.stream<4>) -> !attn.stream<4>
+      kv.append %c to @layers.0.main {layer = 0 : i64} : !attn.stream<4>
+      %s = kv.attend_init : !kv.state<2x4>
+      %r = kv.read @layers.0.main[0] : !kv.rows<4>
+      %t = kv.attend_partial %s scale 0.5 window 0 (%q : !attn.stream<2x4>)
+        keys (%r : !kv.rows<4>) value %r : !kv.rows<4> -> !kv.state<2x4> {}
+      %o = kv.attend_finish %t : !kv.state<2x4> -> !attn.stream<2x4>
+      kv.return %o : !attn.stream<2x4>
+    } prefill {
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::attn::AttnDialect", "::mlir::kv::KvDialect"];
+  let options = [
+    Option<"pageEntries", "page-size", "int64_t", /*default=*/"64", "Entries per page">,
+    Option<"layout", "layout", "std::string", /*default=*/"\"token\"", "How rows lie in a page">,
+    Option<"threshold", "threshold", "int64_t", /*default=*/"0",
+      "New tokens from which the prefill body serves a sequence; 0: where it is cheaper">,
+    Option<"context", "context", "int64_t", /*default=*/"4096",
+      "Visible tokens at which the bodies are weighed">,
+    RemarksOption];
+}
+
+def KvVerifyForm : Pass<"kv-verify-form", "ModuleOp"> {
+  let summary = "Check what code and executors assume of a step";
+  let description = [{
+    Changes nothing; fails with a diagnostic unless
+
+    - the module holds one `kv.step` and no `attn.model`;
+    - its bodies hold ops of kv and per-token ops of attn only;
+    - each body appends to every cache once: to pages before they are read, to
+      rings after, and a window of a ring's reader fits the ring;
+    - an attend's rows come from caches of one kind, and a segment is read in one
+      shape everywhere;
+    - a softmax state is used once.
+  }];
+  let dependentDialects = ["::mlir::attn::AttnDialect", "::mlir::kv::KvDialect"];
+}
+
 #endif

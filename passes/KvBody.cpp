@@ -1,0 +1,333 @@
+//===- KvBody.cpp - one form of a model as a body of a step -----------------===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every attend becomes a chain of softmax states. A source reads kept streams as
+// rows; what is not kept is rebuilt from rows by the ops in between. Pages hold
+// the chunk's own rows when they are read. A ring still holds the old ones: its
+// sources are two partial attends, over the ring and over the chunk's own
+// streams, and the ring is written after its last reader.
+//
+//===----------------------------------------------------------------------===//
+
+#include "passes/KvBody.h"
+
+#include "passes/Support/Graph.h"
+#include "passes/Support/Rebuild.h"
+#include "passes/Support/Streams.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::attn;
+using attnc::CacheKind;
+
+FailureOr<KeptRows> attn::collectRows(ModelOp model) {
+  KeptRows rows;
+  for (Value stream : getStreams(model)) {
+    if (!isKept(stream))
+      continue;
+    FailureOr<Keep> keep = getKeep(stream);
+    if (failed(keep))
+      return failure();
+    StringRef name = StringAttr::get(model.getContext(), keep->cache).getValue();
+    KeptRow &row = rows[name];
+    if (row.streams.empty())
+      row.keep = *keep;
+    if (!row.keep.sameCache(*keep))
+      return emitError(stream.getLoc(), "is kept in cache '")
+             << name << "' with other rows, rate, layer or readers than another segment of it";
+    size_t segment = keep->segment;
+    if (segment > 64 || (segment < row.streams.size() && row.streams[segment]))
+      return emitError(stream.getLoc(), "is segment ")
+             << segment << " of cache '" << name << "'; expected segments from 0, each once";
+    if (segment >= row.streams.size()) {
+      row.streams.resize(segment + 1);
+      row.formats.resize(segment + 1);
+      row.names.resize(segment + 1);
+    }
+    row.streams[segment] = stream;
+    row.formats[segment] = keep->format;
+    row.names[segment] = keep->name;
+  }
+  for (auto &[name, row] : rows)
+    for (auto [i, stream] : llvm::enumerate(row.streams))
+      if (!stream)
+        return model.emitOpError("keeps no stream as segment ") << i << " of cache '" << name
+                                                                << "'; expected one";
+  return rows;
+}
+
+namespace {
+
+class BodyConverter {
+public:
+  BodyConverter(ModelOp model, const KeptRows &rows, Region &body)
+      : model(model), rows(rows), body(body), builder(model.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  /// A source of an attend, and what its rows come from.
+  struct Source {
+    AttendOp::Source streams;
+    SmallVector<Value> reads; ///< keys, then the value
+    Rebuild rebuild;
+    CacheKind kind = CacheKind::Paged;
+  };
+
+  LogicalResult analyse(AttendOp attend);
+  FailureOr<CacheKind> kindOf(AttendOp attend, unsigned index, const Source &source);
+  LogicalResult placeAppends();
+  void emitAppends(Operation *after);
+  void convert(AttendOp attend);
+  Value partial(AttendOp attend, const Source &source, Value state, ArrayRef<Value> keysAndValue);
+  SmallVector<Value> readRows(AttendOp attend, const Source &source);
+  void rebuildRows(AttendOp attend, const Source &source, IRMapping &rowsOf);
+  void removeDead();
+  template <typename OpT>
+  void setLayer(OpT op, Operation *origin) {
+    if (Attribute layer = origin->getAttr(kLayerAttr))
+      op->setAttr(kLayerAttr, layer);
+  }
+
+  ModelOp model;
+  const KeptRows &rows;
+  Region &body;
+  OpBuilder builder;
+  IRMapping mapping;
+  DenseMap<Operation *, std::vector<Source>> sources; ///< of each attend
+  DenseMap<Operation *, SmallVector<const KeptRow *>> appends; ///< after an op; null: first
+  DenseMap<Value, StringRef> cacheOf;
+  DenseMap<Value, int64_t> segmentOf;
+};
+
+} // namespace
+
+/// The later of two ops of one block; null stands for its beginning.
+static Operation *later(Operation *a, Operation *b) {
+  if (!a || !b)
+    return a ? a : b;
+  return a->isBeforeInBlock(b) ? b : a;
+}
+
+//===----------------------------------------------------------------------===//
+// What is read, and when it can be written
+//===----------------------------------------------------------------------===//
+
+FailureOr<CacheKind> BodyConverter::kindOf(AttendOp attend, unsigned index, const Source &source) {
+  std::optional<CacheKind> kind;
+  for (Value kept : source.rebuild.kept) {
+    const Keep &keep = rows.find(cacheOf.lookup(kept))->second.keep;
+    if (kind && *kind != keep.kind)
+      return attend.emitOpError("source ")
+             << index << " reads rows of pages and of a ring together; expected one kind";
+    kind = keep.kind;
+    int64_t window = source.streams.window;
+    if (keep.kind == CacheKind::Ring && (window == 0 || window > keep.rows))
+      return attend.emitOpError("source ")
+             << index << " sees " << (window ? std::to_string(window) : "all")
+             << " tokens; ring '" << keep.cache << "' keeps " << keep.rows;
+  }
+  if (!kind || *kind == CacheKind::State)
+    return attend.emitOpError("source ")
+           << index << " reads no rows of pages or a ring; expected kept streams";
+  return *kind;
+}
+
+LogicalResult BodyConverter::analyse(AttendOp attend) {
+  for (auto [i, streams] : llvm::enumerate(attend.getSources())) {
+    if (streams.selection)
+      return attend.emitOpError("source ")
+             << i << " reads a selection; expected causal and window sources";
+    Source source;
+    source.streams = streams;
+    source.reads = streams.keys;
+    source.reads.push_back(streams.value);
+    FailureOr<Rebuild> rebuild = findRebuild(attend, source.reads);
+    if (failed(rebuild))
+      return failure();
+    source.rebuild = *rebuild;
+    FailureOr<CacheKind> kind = kindOf(attend, i, source);
+    if (failed(kind))
+      return failure();
+    source.kind = *kind;
+    sources[attend].push_back(std::move(source));
+  }
+  return success();
+}
+
+/// Pages are appended once their segments are there, rings after their last
+/// reader as well.
+LogicalResult BodyConverter::placeAppends() {
+  DenseMap<StringRef, SmallVector<Operation *>> readers;
+  for (AttendOp attend : model.getBlock().getOps<AttendOp>())
+    for (const Source &source : sources[attend])
+      for (Value kept : source.rebuild.kept)
+        readers[cacheOf.lookup(kept)].push_back(attend);
+  for (const auto &[name, row] : rows) {
+    Operation *after = nullptr;
+    for (Value stream : row.streams)
+      after = later(after, stream.getDefiningOp());
+    for (Operation *reader : readers[name]) {
+      if (row.keep.kind == CacheKind::Ring)
+        after = later(after, reader);
+      else if (after && !after->isBeforeInBlock(reader))
+        return reader->emitOpError("reads cache '")
+               << name << "' before all of its row is computed; expected the row first";
+    }
+    appends[after].push_back(&row);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+void BodyConverter::emitAppends(Operation *after) {
+  for (const KeptRow *row : appends.lookup(after)) {
+    SmallVector<Value> values;
+    for (Value stream : row->streams)
+      values.push_back(mapping.lookup(stream));
+    Location loc = row->streams.front().getLoc();
+    auto append = builder.create<kv::AppendOp>(loc, values, row->keep.cache);
+    append->setAttr(kLayerAttr, builder.getI64IntegerAttr(row->keep.layer));
+  }
+}
+
+/// Adds to `rowsOf` the streams that lie between the source's rows and what it
+/// reads.
+void BodyConverter::rebuildRows(AttendOp attend, const Source &source, IRMapping &rowsOf) {
+  SmallVector<Value> inputs, inputRows, results;
+  SmallVector<Type> resultTypes;
+  for (Value kept : source.rebuild.kept)
+    if (llvm::any_of(source.rebuild.ops, [&](Operation *op) {
+          return llvm::is_contained(op->getOperands(), kept);
+        })) {
+      inputs.push_back(kept);
+      inputRows.push_back(rowsOf.lookup(kept));
+    }
+  for (Value read : source.reads)
+    if (!isKept(read) && !llvm::is_contained(results, read)) {
+      results.push_back(read);
+      resultTypes.push_back(kv::RowsType::of(cast<StreamType>(read.getType())));
+    }
+  auto rebuild = builder.create<kv::RebuildOp>(attend.getLoc(), resultTypes, inputRows);
+  setLayer(rebuild, attend);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = builder.createBlock(&rebuild.getBody());
+  IRMapping inside;
+  for (Value input : inputs)
+    inside.map(input, block->addArgument(input.getType(), input.getLoc()));
+  for (Operation *op : source.rebuild.ops) {
+    Operation *copy = builder.clone(*op, inside);
+    for (StringRef name : {StringRef(kIdAttr), StringRef(kStorageAttr), StringRef(kTraceAttr)})
+      copy->removeAttr(name);
+  }
+  SmallVector<Value> yielded;
+  for (Value result : results)
+    yielded.push_back(inside.lookup(result));
+  builder.create<kv::YieldOp>(attend.getLoc(), yielded);
+  rowsOf.map(ValueRange(results), rebuild.getResults());
+}
+
+/// The rows of the source's keys and value.
+SmallVector<Value> BodyConverter::readRows(AttendOp attend, const Source &source) {
+  IRMapping rowsOf;
+  for (Value kept : source.rebuild.kept)
+    rowsOf.map(kept, builder
+                         .create<kv::ReadOp>(attend.getLoc(),
+                                             kv::RowsType::of(cast<StreamType>(kept.getType())),
+                                             cacheOf.lookup(kept), segmentOf.lookup(kept))
+                         .getRows());
+  if (!source.rebuild.ops.empty())
+    rebuildRows(attend, source, rowsOf);
+  SmallVector<Value> result;
+  for (Value read : source.reads)
+    result.push_back(rowsOf.lookup(read));
+  return result;
+}
+
+Value BodyConverter::partial(AttendOp attend, const Source &source, Value state,
+                             ArrayRef<Value> keysAndValue) {
+  SmallVector<Value> queries;
+  for (Value query : source.streams.queries)
+    queries.push_back(mapping.lookup(query));
+  auto op = builder.create<kv::AttendPartialOp>(
+      attend.getLoc(), state.getType(), state, queries, keysAndValue.drop_back(),
+      keysAndValue.back(), attend.getScaleAttr(),
+      builder.getI64IntegerAttr(source.streams.window), attend.getConstsAttr());
+  IRMapping map;
+  attend.getScoreMap().cloneInto(&op.getScoreMap(), map);
+  setLayer(op, attend);
+  return op.getResult();
+}
+
+void BodyConverter::convert(AttendOp attend) {
+  StreamType type = attend.getType();
+  auto init = builder.create<kv::AttendInitOp>(
+      attend.getLoc(),
+      kv::StateType::get(attend.getContext(), type.getHeads(), type.getChannels()));
+  setLayer(init, attend);
+  Value state = init.getState();
+  for (const Source &source : sources[attend]) {
+    state = partial(attend, source, state, readRows(attend, source));
+    if (source.kind != CacheKind::Ring)
+      continue;
+    SmallVector<Value> own;
+    for (Value read : source.reads)
+      own.push_back(mapping.lookup(read));
+    state = partial(attend, source, state, own);
+  }
+  auto finish = builder.create<kv::AttendFinishOp>(attend.getLoc(), type, state,
+                                                   attend.getSinkAttr());
+  setLayer(finish, attend);
+  if (Attribute trace = attend->getAttr(kTraceAttr))
+    finish->setAttr(kTraceAttr, trace);
+  mapping.map(attend.getResult(), finish.getResult());
+}
+
+/// Erases what nobody reads: projections of the chunk whose rows are rebuilt.
+void BodyConverter::removeDead() {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.front())))
+    if (isOpTriviallyDead(&op) && !op.hasAttr(kTraceAttr))
+      op.erase();
+}
+
+LogicalResult BodyConverter::run() {
+  for (const auto &[name, row] : rows)
+    for (auto [i, stream] : llvm::enumerate(row.streams))
+      cacheOf[stream] = name, segmentOf[stream] = i;
+  for (AttendOp attend : model.getBlock().getOps<AttendOp>())
+    if (failed(analyse(attend)))
+      return failure();
+  if (failed(placeAppends()))
+    return failure();
+  Block *block = builder.createBlock(&body);
+  for (BlockArgument argument : model.getBlock().getArguments())
+    mapping.map(argument, block->addArgument(argument.getType(), argument.getLoc()));
+  emitAppends(nullptr);
+  for (Operation &op : model.getBlock().without_terminator()) {
+    if (auto attend = dyn_cast<AttendOp>(op)) {
+      convert(attend);
+    } else if (readsHistory(&op)) {
+      return op.emitOpError("reads history and has no form on rows; expected attn.attend");
+    } else {
+      Operation *copy = builder.clone(op, mapping);
+      for (StringRef name : {StringRef(kIdAttr), StringRef(kStorageAttr), StringRef(kKeepAttr)})
+        copy->removeAttr(name);
+    }
+    emitAppends(&op);
+  }
+  SmallVector<Value> outputs;
+  for (Value output : model.getBlock().getTerminator()->getOperands())
+    outputs.push_back(mapping.lookup(output));
+  builder.create<kv::ReturnOp>(model.getBlock().getTerminator()->getLoc(), outputs);
+  removeDead();
+  return success();
+}
+
+LogicalResult attn::buildKvBody(ModelOp model, const KeptRows &rows, Region &body) {
+  return BodyConverter(model, rows, body).run();
+}
