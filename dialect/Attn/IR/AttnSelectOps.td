@@ -145,7 +145,7 @@ def Attn_ScoreOp : Attn_StreamOp<"score", [
     Example:
 
     ```mlir
-    %s = attn.score relu scale 1.1048543456039805e-2
+    %s = attn.score relu scale 1.1048543456039806e-2
         (%q, %k : !attn.stream<64x128>, !attn.stream<128, every 4>)
         weights %w : !attn.stream<64> -> !attn.scores<every 4>
     ```
@@ -156,7 +156,7 @@ def Attn_ScoreOp : Attn_StreamOp<"score", [
                        Attn_Activation:$activation, F64Attr:$scale);
   let results = (outs Attn_ScoresType:$result);
   let assemblyFormat = [{
-    $activation `scale` custom<F64>($scale)
+    $activation `scale` custom<F64>($scale) ` `
     `(` $query `,` $key `:` qualified(type($query)) `,` qualified(type($key)) `)`
     (`weights` $weights^ `:` qualified(type($weights)))?
     (`within` $within^ `:` qualified(type($within)))?
