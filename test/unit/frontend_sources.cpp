@@ -173,6 +173,13 @@ TEST(Sources, Faults) {
               std::string("c.json at /text_config/") + fault.message);
 }
 
+TEST(Sources, EveryCutEndsInOneMessage) {
+  std::string text = shipped("test/oracles/deepseek_v41/config.json");
+  text.erase(text.find_last_of('}') + 1);
+  for (size_t length = 0; length < text.size(); ++length)
+    EXPECT_NE(refusal(text.substr(0, length)), "accepted") << length;
+}
+
 TEST(Sources, NoCandidates) {
   std::string text = shipped("configs/deepseek-v4.1-flash.inference.json");
   ModelConfig off = read(replaced(text, R"("candidate_source_layer": 20)",
