@@ -57,8 +57,8 @@ void runProject(benchmark::State &state, int64_t tokens, int threads) {
         pool.parallelFor(panels * tiles, [&](int64_t item, int) {
           test::Arguments args;
           args.view(x.data(), in, in).view(y.data(), out, out).pointer(w.data());
-          args.pointer(nullptr).integer(item % panels);
-          int64_t first = item / panels * tile;
+          args.pointer(nullptr).integer(item / tiles);
+          int64_t first = item % tiles * tile;
           args.integer(first).integer(std::min(tokens, first + tile)).call(project);
         });
       },

@@ -62,9 +62,11 @@ AttendChoice chooseAttend(const AttendSpec &spec, const CpuTarget &target) {
 
 ProjectChoice chooseProject(const ProjectSpec &spec, const CpuTarget &target) {
   ProjectChoice choice;
-  choice.panel = 2 * target.lanes;
-  choice.tokens = accumulators(target) / 2;
-  choice.chains = target.registers >= 32 ? 8 : 4;
+  // A wide panel reads the inputs less often; a block of tokens fills the
+  // registers with sums either way.
+  int64_t vectors = target.registers >= 32 ? 4 : 2;
+  choice.panel = vectors * target.lanes;
+  choice.tokens = accumulators(target) / vectors;
   return choice;
 }
 

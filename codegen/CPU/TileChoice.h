@@ -41,11 +41,11 @@ struct AttendChoice {
 AttendChoice chooseAttend(const AttendSpec &spec, const CpuTarget &target);
 
 struct ProjectChoice {
-  int64_t panel = 32;        ///< outputs side by side
-  int64_t tokens = 12;       ///< of a block: sums side by side in registers
-  int64_t blocks = 8;        ///< of tokens that share a part of the panel
-  int64_t depth = 192;       ///< inputs summed before a partial sum is put away
-  int64_t chains = 4;        ///< independent sums of a single token
+  int64_t panel = 64;  ///< outputs side by side
+  int64_t tokens = 6;  ///< of a block: sums side by side in registers
+  int64_t blocks = 16; ///< of tokens that share a part of the panel
+  int64_t depth = 96;  ///< inputs summed before a partial sum is put away
+  int64_t chains = 4;  ///< independent sums of a single token
 };
 
 ProjectChoice chooseProject(const ProjectSpec &spec, const CpuTarget &target);
