@@ -33,8 +33,10 @@ protected:
   static constexpr const char *kText = R"(
     attn.weight @w : 64x32
     attn.weight @n : 64
+    attn.weight @ape : 4x577
     attn.model @m(%x: !attn.stream<32>, %q: !attn.stream<128x576>, %q2: !attn.stream<128x64>,
-                  %c: !attn.stream<576>, %slow: !attn.stream<64, every 4>, %wide: !attn.stream<576, every 4>) -> !attn.stream<32> {
+                  %c: !attn.stream<576>, %slow: !attn.stream<64, every 4>, %wide: !attn.stream<576, every 4>,
+                  %one: !attn.stream<1>, %heads: !attn.stream<128>) -> !attn.stream<32> {
       %a = attn.linear %x, @w {attn.trace = "whole"} : (!attn.stream<32>) -> !attn.stream<64>
       %b = attn.linear %x, @w groups 4 rows [8, 8] {attn.trace = "grouped"} : (!attn.stream<32>) -> !attn.stream<4x8>
       %e = attn.rms_norm %a, @n eps 1.0e-6 {attn.trace = "norm"} : !attn.stream<64>
@@ -57,6 +59,20 @@ protected:
                  (%q2, %slow : !attn.stream<128x64>, !attn.stream<64, every 4>)
           values %wide : !attn.stream<576, every 4>
           {attn.trace = "sources"} -> !attn.stream<128x576>
+      %ln = attn.layer_norm %a, @n eps 1.0e-6 {attn.trace = "layer_norm"} : !attn.stream<64>
+      %hd = attn.hadamard %b {attn.trace = "hadamard"} : !attn.stream<4x8>
+      %cp = attn.compress every 4 bias @ape (%c at -2 : !attn.stream<576>), (%c, %c at -1 : !attn.stream<576>, !attn.stream<576>),
+          (%c, %one at 0 : !attn.stream<576>, !attn.stream<1>) {attn.trace = "compress"} -> !attn.stream<576, every 4>
+      %sc = attn.score relu scale 1.0 (%q, %wide : !attn.stream<128x576>, !attn.stream<576, every 4>)
+          weights %heads : !attn.stream<128> {attn.trace = "score"} -> !attn.scores<every 4>
+      %pool = attn.block_top_k %sc block 8 max {attn.trace = "pool"} : !attn.scores<every 4> -> !attn.selection<16, every 4, block 8>
+      %in = attn.score relu scale 1.0 (%q, %wide : !attn.stream<128x576>, !attn.stream<576, every 4>)
+          within %pool : !attn.selection<16, every 4, block 8> {attn.trace = "within"} -> !attn.scores<every 4>
+      %picks = attn.top_k %in {attn.trace = "picks"} : !attn.scores<every 4> -> !attn.selection<32, every 4>
+      %sel = attn.attend scale 1.0
+          select %picks : !attn.selection<32, every 4> (%q, %wide : !attn.stream<128x576>, !attn.stream<576, every 4>)
+          values %wide : !attn.stream<576, every 4>
+          {attn.trace = "selected"} -> !attn.stream<128x576>
       attn.return %x : !attn.stream<32>
     })";
 
@@ -78,6 +94,10 @@ TEST_F(WorkTest, PerTokenOps) {
   EXPECT_EQ(work("round", 1).other, 2.0 * 64);
   EXPECT_EQ(work("map", 1).other, 2.0 * 64); // the constant is free
   EXPECT_EQ(work("slice", 1).total(), 0.0);
+  EXPECT_EQ(work("layer_norm", 1).other, 6.0 * 64);
+  EXPECT_EQ(work("hadamard", 1).other, 4 * (8 * 3 + 8.0));
+  // 4 rows: three values, gates of 576 channels and of 1, with a bias.
+  EXPECT_EQ(work("compress", 1).other, 4 * (3 * 2.0 * 576 + 4 * 577));
 }
 
 TEST_F(WorkTest, AttentionCountsVisibleEntries) {
@@ -86,6 +106,41 @@ TEST_F(WorkTest, AttentionCountsVisibleEntries) {
   double window = 128 * 2.0 * 128 * (576 + 576), slow = 250 * 2.0 * 128 * (64 + 64 + 576);
   EXPECT_EQ(work("sources", 1003).attend, window + slow);
   EXPECT_EQ(work("sources", 3).attend, 3 * 2.0 * 128 * (576 + 576));
+}
+
+TEST_F(WorkTest, ScoresCountVisibleEntries) {
+  EXPECT_EQ(work("score", 1003).score, 250 * 2.0 * 128 * 576);
+  EXPECT_EQ(work("score", 1003).total(), work("score", 1003).score);
+  // At most the 16 blocks of 8 that are picked.
+  EXPECT_EQ(work("within", 1003).score, 128 * 2.0 * 128 * 576);
+  EXPECT_EQ(work("within", 43).score, 10 * 2.0 * 128 * 576);
+  EXPECT_EQ(work("selected", 1003).attend, 32 * 2.0 * 128 * (576 + 576));
+  EXPECT_EQ(work("pool", 1003).total() + work("picks", 1003).total(), 0.0);
+}
+
+TEST_F(WorkTest, HistoryOfScoresAndSelections) {
+  using Kind = HistoryUse::Kind;
+  auto within = cast<ScoreOp>(find("within"));
+  for (OpOperand &operand : within->getOpOperands())
+    EXPECT_EQ(within.getHistoryUse(operand).kind,
+              operand.get() == within.getKey() ? Kind::All : Kind::None);
+  auto selected = cast<AttendOp>(find("selected"));
+  for (OpOperand &operand : selected->getOpOperands())
+    EXPECT_EQ(selected.getHistoryUse(operand).kind,
+              operand.get() == selected.getKeys()[0] ? Kind::All : Kind::None);
+  EXPECT_FALSE(isa<HistoryOpInterface>(find("picks")));
+}
+
+TEST_F(WorkTest, HistoryOfACompressorIsAFold) {
+  auto compress = cast<CompressOp>(find("compress"));
+  // values at -2, -1, 0, then the gates of the last two
+  const int64_t sizes[] = {12, 8, 4, 8, 4};
+  ASSERT_EQ(compress->getNumOperands(), std::size(sizes));
+  for (OpOperand &operand : compress->getOpOperands()) {
+    HistoryUse use = compress.getHistoryUse(operand);
+    EXPECT_EQ(use.kind, HistoryUse::Kind::Fold);
+    EXPECT_EQ(use.size, sizes[operand.getOperandNumber()]);
+  }
 }
 
 TEST_F(WorkTest, HistoryFollowsVisibility) {

@@ -181,7 +181,7 @@ TEST_F(InterpreterTest, AttendOfHugeScoresStaysFinite) {
   expectOutput({3, 3, 4});
 }
 
-TEST_F(InterpreterTest, AttendOverASelectionHasNoEvaluation) {
+TEST_F(InterpreterTest, AttendOverASelectionFromOutsideHasNoEvaluation) {
   EXPECT_FALSE(run(R"(
     attn.model @m(%q: !attn.stream<1>, %k: !attn.stream<1>) -> !attn.stream<1> {
       %s = "builtin.unrealized_conversion_cast"(%k) : (!attn.stream<1>) -> !attn.selection<2>

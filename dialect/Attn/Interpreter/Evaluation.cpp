@@ -8,9 +8,12 @@ using namespace mlir::attn;
 
 void SelectionValue::elements(int64_t t, int64_t group, int64_t end,
                               std::vector<int64_t> &out) const {
-  for (int64_t pick : picks[t * groups + group])
-    for (int64_t e = pick * block; e < std::min((pick + 1) * block, end); ++e)
+  for (int64_t pick : picks[t * groups + group]) {
+    // A pick may begin after `end`; a block may be longer than any stream.
+    int64_t first = pick * block;
+    for (int64_t e = first; e < end && e - first < block; ++e)
       out.push_back(e);
+  }
 }
 
 StreamValue SelectionValue::rows() const {

@@ -4,6 +4,9 @@
 #include "dialect/Attn/Interpreter/Interpreter.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <algorithm>
 
 using namespace mlir;
 using namespace mlir::attn;
@@ -105,9 +108,14 @@ LogicalResult Run::usePicks(Operation &op, SelectionValue &selection,
     return op.emitOpError("is given picks for ")
            << picks.size() << " rows, expected " << selection.picks.size()
            << ", one per token and group";
-  for (const std::vector<int64_t> &row : picks)
-    if (!llvm::is_sorted(row, std::less_equal<int64_t>()) || (!row.empty() && row.front() < 0))
-      return op.emitOpError("is given picks that are not ascending positions");
+  int64_t limit = llvm::divideCeil(selection.entries(), selection.block);
+  for (const std::vector<int64_t> &row : picks) {
+    if (std::adjacent_find(row.begin(), row.end(), std::greater_equal<int64_t>()) != row.end())
+      return op.emitOpError("is given picks that do not ascend");
+    if (!row.empty() && (row.front() < 0 || row.back() >= limit))
+      return op.emitOpError("is given pick ")
+             << (row.front() < 0 ? row.front() : row.back()) << ", expected 0 to " << limit - 1;
+  }
   selection.picks = picks;
   return success();
 }
