@@ -32,21 +32,24 @@ protected:
 } // namespace
 
 TEST_F(TopKTest, TopKTakesTheHighest) {
-  Picks picks = pickLast(R"(attn.top_k %s {attn.trace = "p"} : !attn.scores -> !attn.selection<2>)",
-            {1, 9, 3, 5});
+  Picks picks = pickLast(
+      R"(attn.top_k %s {attn.trace = "p"} : !attn.scores -> !attn.selection<2>)",
+      {1, 9, 3, 5});
   EXPECT_EQ(picks, (Picks{1, 3}));
   EXPECT_EQ(picksOf("p"), (std::vector<Picks>{{0}, {0, 1}, {1, 2}, {1, 3}}));
 }
 
 TEST_F(TopKTest, TopKBreaksTiesByPosition) {
-  Picks picks = pickLast(R"(attn.top_k %s {attn.trace = "p"} : !attn.scores -> !attn.selection<3>)",
-            {0, 5, 5, 7, 5, 5});
+  Picks picks = pickLast(
+      R"(attn.top_k %s {attn.trace = "p"} : !attn.scores -> !attn.selection<3>)",
+      {0, 5, 5, 7, 5, 5});
   EXPECT_EQ(picks, (Picks{1, 2, 3}));
 }
 
 TEST_F(TopKTest, TopKTakesZerosOfEitherSignAlike) {
-  Picks picks = pickLast(R"(attn.top_k %s {attn.trace = "p"} : !attn.scores -> !attn.selection<2>)",
-            {-0.0, 0.0, -0.0, 0.0});
+  Picks picks = pickLast(
+      R"(attn.top_k %s {attn.trace = "p"} : !attn.scores -> !attn.selection<2>)",
+      {-0.0, 0.0, -0.0, 0.0});
   EXPECT_EQ(picks, (Picks{0, 1}));
 }
 
@@ -54,7 +57,9 @@ TEST_F(TopKTest, TopKOfManyTies) {
   // A thousand equal scores and a higher one at the end.
   std::vector<double> scores(1001, 0.25);
   scores.back() = 1;
-  Picks picks = pickLast(R"(attn.top_k %s {attn.trace = "p"} : !attn.scores -> !attn.selection<100>)", scores);
+  Picks picks = pickLast(
+      R"(attn.top_k %s {attn.trace = "p"} : !attn.scores -> !attn.selection<100>)",
+                         scores);
   Picks expected(99);
   for (size_t i = 0; i < expected.size(); ++i)
     expected[i] = int64_t(i);
@@ -63,50 +68,56 @@ TEST_F(TopKTest, TopKOfManyTies) {
 }
 
 TEST_F(TopKTest, TopKOfFewerTakesAll) {
-  PICK_LAST(R"(attn.top_k %s {attn.trace = "p"} : !attn.scores -> !attn.selection<8>)",
-            {-3, -1, -2});
+  Picks picks = pickLast(R"(attn.top_k %s {attn.trace = "p"} : !attn.scores -> !attn.selection<8>)",
+      {-3, -1, -2});
   EXPECT_EQ(picks, (Picks{0, 1, 2}));
 }
 
 TEST_F(TopKTest, TopKTakesNegativeAndInfiniteScores) {
-  Picks picks = pickLast(R"(attn.top_k %s {attn.trace = "p"} : !attn.scores -> !attn.selection<2>)",
-            {-INFINITY, -5, -INFINITY, INFINITY});
+  Picks picks = pickLast(
+      R"(attn.top_k %s {attn.trace = "p"} : !attn.scores -> !attn.selection<2>)",
+      {-INFINITY, -5, -INFINITY, INFINITY});
   EXPECT_EQ(picks, (Picks{1, 3}));
   EXPECT_EQ(picksOf("p")[2], (Picks{0, 1}));
 }
 
 TEST_F(TopKTest, TopKNeverTakesNaNAndReportsIt) {
-  Picks picks = pickLast(R"(attn.top_k %s {attn.trace = "p"} : !attn.scores -> !attn.selection<3>)",
-            {2, NAN, 1, NAN});
+  Picks picks = pickLast(
+      R"(attn.top_k %s {attn.trace = "p"} : !attn.scores -> !attn.selection<3>)",
+      {2, NAN, 1, NAN});
   EXPECT_EQ(picks, (Picks{0, 2}));
   EXPECT_EQ(warnings, "a score is NaN and is never picked; the first is that of token 1, group 0, "
                       "element 1\n");
 }
 
 TEST_F(TopKTest, BlockTopKTakesTheBlocksWithTheHighestElement) {
-  Picks picks = pickLast(R"(attn.block_top_k %s block 2 max {attn.trace = "p"} : !attn.scores -> !attn.selection<2, block 2>)",
-            {1, 2, 9, 0, 5, 5, 6});
+  Picks picks = pickLast(
+      R"(attn.block_top_k %s block 2 max {attn.trace = "p"} : !attn.scores -> !attn.selection<2, block 2>)",
+      {1, 2, 9, 0, 5, 5, 6});
   EXPECT_EQ(picks, (Picks{1, 3}));
   // The picks of token 4 include the block that is half visible.
   EXPECT_EQ(picksOf("p")[4], (Picks{1, 2}));
 }
 
 TEST_F(TopKTest, BlockTopKBySum) {
-  Picks picks = pickLast(R"(attn.block_top_k %s block 2 sum {attn.trace = "p"} : !attn.scores -> !attn.selection<2, block 2>)",
-            {1, 2, 9, -9, 5, 5, 6});
+  Picks picks = pickLast(
+      R"(attn.block_top_k %s block 2 sum {attn.trace = "p"} : !attn.scores -> !attn.selection<2, block 2>)",
+      {1, 2, 9, -9, 5, 5, 6});
   EXPECT_EQ(picks, (Picks{2, 3}));
 }
 
 TEST_F(TopKTest, BlockTopKBreaksTiesByPosition) {
-  Picks picks = pickLast(R"(attn.block_top_k %s block 2 max {attn.trace = "p"} : !attn.scores -> !attn.selection<2, block 2>)",
-            {3, 4, 4, 0, 0, 4, 1, 1});
+  Picks picks = pickLast(
+      R"(attn.block_top_k %s block 2 max {attn.trace = "p"} : !attn.scores -> !attn.selection<2, block 2>)",
+      {3, 4, 4, 0, 0, 4, 1, 1});
   EXPECT_EQ(picks, (Picks{0, 1}));
 }
 
 TEST_F(TopKTest, BlockTopKPinsFirstAndNewest) {
-  Picks picks = pickLast(R"(attn.block_top_k %s block 2 max pin_first 1 pin_newest 2 {attn.trace = "p"}
+  Picks picks = pickLast(
+      R"(attn.block_top_k %s block 2 max pin_first 1 pin_newest 2 {attn.trace = "p"}
                  : !attn.scores -> !attn.selection<4, block 2>)",
-            {0, 0, 7, 7, 9, 9, 8, 8, 1, 1, 1});
+      {0, 0, 7, 7, 9, 9, 8, 8, 1, 1, 1});
   EXPECT_EQ(picks, (Picks{0, 2, 4, 5}));
   // Few blocks: a pin counts once.
   EXPECT_EQ(picksOf("p")[0], (Picks{0}));
@@ -116,13 +127,15 @@ TEST_F(TopKTest, BlockTopKPinsFirstAndNewest) {
 TEST_F(TopKTest, BlockTopKTakesABlockWithNaNOnlyIfPinned) {
   const std::vector<double> scores = {1, NAN, 3, 3, 2, 2, NAN, 9};
   {
-    Picks picks = pickLast(R"(attn.block_top_k %s block 2 max {attn.trace = "p"} : !attn.scores -> !attn.selection<4, block 2>)",
-              scores);
+    Picks picks = pickLast(
+      R"(attn.block_top_k %s block 2 max {attn.trace = "p"} : !attn.scores -> !attn.selection<4, block 2>)",
+      scores);
     EXPECT_EQ(picks, (Picks{1, 2}));
     EXPECT_NE(warnings.find("token 1, group 0, element 0"), std::string::npos) << warnings;
   }
-  Picks picks = pickLast(R"(attn.block_top_k %s block 2 sum pin_first 1 {attn.trace = "p"} : !attn.scores -> !attn.selection<4, block 2>)",
-            scores);
+  Picks picks = pickLast(
+      R"(attn.block_top_k %s block 2 sum pin_first 1 {attn.trace = "p"} : !attn.scores -> !attn.selection<4, block 2>)",
+      scores);
   EXPECT_EQ(picks, (Picks{0, 1, 2}));
 }
 
