@@ -29,10 +29,15 @@ public:
 
   void runOnOperation() override {
     Reporter reporter(getArgument(), report, remarks);
-    for (ModelOp model : llvm::make_early_inc_range(getOperation().getOps<ModelOp>()))
-      if (getForm(model) == Form::Decode && failed(convert(model, reporter)))
+    // Converting a decode form erases its prefill form too.
+    SmallVector<ModelOp> decodeForms;
+    for (ModelOp model : getOperation().getOps<ModelOp>())
+      if (getForm(model) == Form::Decode)
+        decodeForms.push_back(model);
+    for (ModelOp model : decodeForms)
+      if (failed(convert(model, reporter)))
         return signalPassFailure();
-    for (ModelOp model : llvm::make_early_inc_range(getOperation().getOps<ModelOp>())) {
+    for (ModelOp model : getOperation().getOps<ModelOp>()) {
       if (getForm(model) == Form::Prefill) {
         model.emitOpError("is a prefill form without a decode form; expected @")
             << model.getSymName().drop_back(kPrefillSuffix.size());
