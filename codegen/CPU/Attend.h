@@ -22,6 +22,8 @@
 #include "codegen/CPU/Pieces/Rows.h"
 #include "codegen/CPU/TileChoice.h"
 
+#include <functional>
+
 namespace attnc::cpu {
 
 /// The arguments of an attend kernel (formats/KernelAbi.h).
@@ -66,6 +68,20 @@ public:
 private:
   // AttendRows.cpp: rows of the item to lanes and back.
   void forLiveRows(llvm::function_ref<void(Val row, Val token, Val head, Val pass, Val lane)> body);
+  /// Channels of rows outside, [token][head], and the place of the same in
+  /// scratch, where rows lie in lanes.
+  struct LaneBlock {
+    int64_t place = 0;          ///< in scratch
+    int64_t channelVectors = 0; ///< per pass
+    int64_t offset = 0;         ///< of channel 0 among those of a lane
+    int64_t channels = 0;
+    std::function<Mem(Val token, Val head)> row;
+    Val factor; ///< on the way to the lanes; may be null
+  };
+  void move(const LaneBlock &block, bool toLanes);
+  void moveRows(const LaneBlock &block, Val from, Val to, bool toLanes);
+  void moveSquares(const LaneBlock &block, Val first, bool toLanes);
+  void moveAcc(bool toLanes);
   void packQueries();
   void fillRowInfo();
   void fillBounds();
@@ -73,8 +89,6 @@ private:
   void loadState();
   void storeState();
   Val stateRow(Val token, Val head) { return token * spec.heads + head; }
-  Val queryIndex(Val pass, Val lane, Val channel);
-  Val accIndex(Val pass, Val lane, Val channel);
   void fill(int64_t offset, Val count, Val value);
 
   // AttendTile.cpp: one tile of entries.

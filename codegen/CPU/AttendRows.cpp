@@ -22,14 +22,82 @@ void AttendWriter::forLiveRows(
   });
 }
 
-Val AttendWriter::queryIndex(Val pass, Val lane, Val channel) {
+/// Where channel `channel` of a row lies in a block of scratch that holds
+/// `channelVectors` vectors of channels per pass.
+static Val laneIndex(const AttendForm &form, int64_t channelVectors, Val pass, Val lane,
+                     Val channel) {
   int64_t c = form.channels;
-  return (pass * layout.keyVectors + channel / c) * form.width() + lane + channel % c;
+  return (pass * channelVectors + channel / c) * form.width() + lane + channel % c;
 }
 
-Val AttendWriter::accIndex(Val pass, Val lane, Val channel) {
-  int64_t c = form.channels;
-  return (pass * layout.valueVectors + channel / c) * form.width() + lane + channel % c;
+/// Moves rows [from, to) element by element.
+void AttendWriter::moveRows(const LaneBlock &block, Val from, Val to, bool toLanes) {
+  int64_t perPass = form.rowsPerPass(), step = form.channels;
+  // Whole groups of C channels where the parts' widths allow it.
+  if (block.offset % step || block.channels % step)
+    step = 1;
+  Mem lanes = a.scratch.at(block.place);
+  e.loop(from, to, 1, [&](Val row) {
+    Val pass = row / perPass, lane = row % perPass * form.channels;
+    Mem outside = block.row(e.toIndex(a.rowToken.load(row)), e.toIndex(a.rowHead.load(row)));
+    e.loop(e.index(0), e.index(block.channels), step, [&](Val c) {
+      Val at = laneIndex(form, block.channelVectors, pass, lane, c + block.offset);
+      auto load = [&](Mem mem, Val i) { return step == 1 ? mem.load(i) : mem.load(i, step); };
+      if (!toLanes)
+        return outside.store(load(lanes, at), c);
+      Val value = load(outside, c);
+      if (block.factor)
+        value = value * (step == 1 ? block.factor : e.splat(block.factor, step));
+      lanes.store(value, at);
+    });
+  });
+}
+
+/// Moves as many rows as a vector has lanes, from row `first` on, in squares that
+/// are turned in registers. For C = 1.
+void AttendWriter::moveSquares(const LaneBlock &block, Val first, bool toLanes) {
+  int64_t n = form.lanes, whole = block.channels / n * n;
+  Val pass = first / form.rowsPerPass(), lane = first % form.rowsPerPass();
+  Mem lanes = a.scratch.at(block.place);
+  llvm::SmallVector<Mem> rows;
+  for (int64_t i = 0; i < n; ++i)
+    rows.push_back(block.row(e.toIndex(a.rowToken.load(first + i)),
+                             e.toIndex(a.rowHead.load(first + i))));
+  auto at = [&](Val c) {
+    return laneIndex(form, block.channelVectors, pass, lane, c + block.offset);
+  };
+  e.loop(e.index(0), e.index(whole), n, [&](Val c) {
+    Vals square;
+    for (int64_t i = 0; i < n; ++i)
+      square.push_back(toLanes ? rows[i].load(c, n) : lanes.load(at(c + i), n));
+    square = e.transpose(square);
+    for (int64_t i = 0; i < n; ++i) {
+      if (!toLanes)
+        rows[i].store(square[i], c);
+      else if (block.factor)
+        lanes.store(square[i] * e.splat(block.factor, n), at(c + i));
+      else
+        lanes.store(square[i], at(c + i));
+    }
+  });
+}
+
+/// Moves `block` of every row between its place outside and the lanes.
+void AttendWriter::move(const LaneBlock &block, bool toLanes) {
+  Val done = e.index(0);
+  int64_t n = form.lanes, whole = block.channels / n * n;
+  if (form.channels == 1 && whole) {
+    done = a.rows / n * n;
+    e.loop(e.index(0), done, n, [&](Val first) { moveSquares(block, first, toLanes); });
+    if (whole < block.channels) {
+      LaneBlock rest = block;
+      rest.offset += whole;
+      rest.channels -= whole;
+      rest.row = [&](Val token, Val head) { return block.row(token, head).at(whole); };
+      moveRows(rest, e.index(0), done, toLanes);
+    }
+  }
+  moveRows(block, done, a.rows, toLanes);
 }
 
 void AttendWriter::fill(int64_t offset, Val count, Val value) {
@@ -41,20 +109,24 @@ void AttendWriter::fill(int64_t offset, Val count, Val value) {
 /// Lanes without a row, and channels that pad, are 0: they meet every entry and
 /// nobody looks at the result.
 void AttendWriter::packQueries() {
-  fill(layout.queries, passes * (layout.keyVectors * form.width()), e.f32(0));
-  Mem panel = a.scratch.at(layout.queries);
-  double log2e = spec.scoreMap.region ? 1 : 1 / std::log(2.0);
-  Val scale = e.f32(spec.scale * log2e);
-  forLiveRows([&](Val, Val token, Val head, Val pass, Val lane) {
-    int64_t offset = 0;
-    for (auto [view, key] : llvm::zip(a.queries, spec.keys)) {
-      Mem query = view.row(token, head);
-      e.loop(e.index(0), e.index(key.dim), 1, [&](Val c) {
-        panel.store(query.load(c) * scale, queryIndex(pass, lane, c + offset));
-      });
-      offset += key.dim;
-    }
+  Val perPass = e.index(form.rowsPerPass());
+  int64_t passSize = layout.keyVectors * form.width();
+  bool pads = spec.dk() % form.channels != 0;
+  Val whole = pads ? e.index(0) : a.rows / perPass;
+  e.loop(whole, passes, 1, [&](Val pass) {
+    Mem panel = a.scratch.at(layout.queries).at(pass * passSize);
+    Val zero = e.splat(e.f32(0), form.lanes);
+    e.loop(e.index(0), e.index(passSize), form.lanes, [&](Val i) { panel.store(zero, i); });
   });
+  double log2e = spec.scoreMap.region ? 1 : 1 / std::log(2.0);
+  int64_t offset = 0;
+  for (size_t i = 0; i < spec.keys.size(); ++i) {
+    auto row = [&](Val token, Val head) { return a.queries[i].row(token, head); };
+    move({layout.queries, layout.keyVectors, offset, spec.keys[i].dim, row,
+          e.f32(spec.scale * log2e)},
+         true);
+    offset += spec.keys[i].dim;
+  }
 }
 
 void AttendWriter::fillRowInfo() {
@@ -113,6 +185,11 @@ void AttendWriter::initState() {
   fill(layout.acc, passes * (layout.valueVectors * form.width()), e.f32(0));
 }
 
+void AttendWriter::moveAcc(bool toLanes) {
+  auto row = [&](Val token, Val head) { return a.acc.at(stateRow(token, head) * spec.dv()); };
+  move({layout.acc, layout.valueVectors, 0, spec.dv(), row, Val()}, toLanes);
+}
+
 void AttendWriter::loadState() {
   Mem scratch = a.scratch;
   forLiveRows([&](Val, Val token, Val head, Val pass, Val lane) {
@@ -122,11 +199,8 @@ void AttendWriter::loadState() {
       scratch.at(layout.max).store(a.max.load(state), at);
       scratch.at(layout.sum).store(a.sum.load(state), at);
     }
-    Mem acc = a.acc.at(state * spec.dv());
-    e.loop(e.index(0), e.index(spec.dv()), 1, [&](Val c) {
-      scratch.at(layout.acc).store(acc.load(c), accIndex(pass, lane, c));
-    });
   });
+  moveAcc(true);
 }
 
 void AttendWriter::storeState() {
@@ -136,11 +210,8 @@ void AttendWriter::storeState() {
     Val at = pass * form.width() + lane;
     a.max.store(scratch.at(layout.max).load(at), state);
     a.sum.store(scratch.at(layout.sum).load(at), state);
-    Mem acc = a.acc.at(state * spec.dv());
-    e.loop(e.index(0), e.index(spec.dv()), 1, [&](Val c) {
-      acc.store(scratch.at(layout.acc).load(accIndex(pass, lane, c)), c);
-    });
   });
+  moveAcc(false);
 }
 
 } // namespace attnc::cpu

@@ -128,6 +128,26 @@ Val Emit::lane(Val vector, int64_t i) {
   return wrap(b.create<vector::ExtractOp>(loc, Value(vector), i));
 }
 
+Vals Emit::transpose(Vals square) {
+  int64_t n = int64_t(square.size());
+  // Swaps the off-diagonal quarters, then those of the quarters, and so on.
+  for (int64_t s = n / 2; s; s /= 2) {
+    SmallVector<int64_t> upper, lower;
+    for (int64_t j = 0; j < n; ++j) {
+      upper.push_back(j & s ? n + (j ^ s) : j);
+      lower.push_back(j & s ? n + j : j | s);
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      if (i & s)
+        continue;
+      Val p = square[i], q = square[i | s];
+      square[i] = shuffle(p, q, upper);
+      square[i | s] = shuffle(p, q, lower);
+    }
+  }
+  return square;
+}
+
 Val Emit::addLanes(Val vector) {
   int64_t n = cast<VectorType>(vector.type()).getNumElements();
   while (n > 1) {

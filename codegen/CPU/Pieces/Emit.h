@@ -89,6 +89,8 @@ public:
   Val toIndex(Val a);           ///< from i32, signed
   Val toI32(Val a);             ///< from index; truncates
   Val toF32(Val a);             ///< from index or i32
+  /// Lane j of vector i to lane i of vector j, for as many vectors as lanes.
+  Vals transpose(Vals square);
   Val lane(Val vector, int64_t i);
   Val addLanes(Val vector);     ///< the sum over the lanes, pairwise
   /// The least multiple of `step` that is not below `a` (not negative).
