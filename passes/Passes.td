@@ -344,7 +344,7 @@ def ConvertAttnToKv : Pass<"convert-attn-to-kv", "ModuleOp"> {
       %s = kv.attend_init : !kv.state<2x4>
       %r = kv.read @layers.0.main[0] : !kv.rows<4>
       %t = kv.attend_partial %s scale 0.5 window 0 (%q : !attn.stream<2x4>)
-        keys (%r : !kv.rows<4>) value %r : !kv.rows<4> -> !kv.state<2x4> {}
+        keys (%r : !kv.rows<4>) value %r : !kv.rows<4> -> !kv.state<2x4>
       %o = kv.attend_finish %t : !kv.state<2x4> -> !attn.stream<2x4>
       kv.return %o : !attn.stream<2x4>
     } prefill {

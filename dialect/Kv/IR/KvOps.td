@@ -91,7 +91,7 @@ def Kv_SegmentAttr : AttrDef<Kv_Dialect, "Segment"> {
     Example: `#kv.segment<"latent", 512, #attn.format<bf16>>`
   }];
   let parameters = (ins StringRefParameter<"">:$name, "int64_t":$channels, "::mlir::attn::FormatAttr":$format);
-  let assemblyFormat = "`<` $name `,` $channels `,` $format `>`";
+  let assemblyFormat = "`<` $name `,` $channels `,` qualified($format) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isPad() const { return getName() == "pad"; }
@@ -145,7 +145,7 @@ def Kv_StepOp : Kv_Op<"step", [IsolatedFromAbove, Symbol,
     Example:
 
     ```mlir
-    kv.step @model(!attn.stream<64>) -> (!attn.stream<64>) decode {
+    kv.step @model (!attn.stream<64>) -> (!attn.stream<64>) decode {
     ^bb0(%x: !attn.stream<64>):
       kv.return %x : !attn.stream<64>
     } prefill {
@@ -186,7 +186,7 @@ def Kv_AppendOp : Kv_Op<"append", [MemoryEffects<[MemWrite]>, DeclareOpInterface
     Example: `kv.append %c, %kr to @layers.0.main : !attn.stream<512>, !attn.stream<64>`
   }];
   let arguments = (ins Variadic<Attn_StreamType>:$values, FlatSymbolRefAttr:$cache);
-  let assemblyFormat = "$values `to` $cache attr-dict `:` type($values)";
+  let assemblyFormat = "$values `to` $cache attr-dict `:` qualified(type($values))";
   let hasVerifier = 1;
 }
 
@@ -201,7 +201,7 @@ def Kv_ReadOp : Kv_Op<"read", [MemoryEffects<[MemRead]>, DeclareOpInterfaceMetho
   }];
   let arguments = (ins FlatSymbolRefAttr:$cache, I64Attr:$segment);
   let results = (outs Kv_RowsType:$rows);
-  let assemblyFormat = "$cache `[` $segment `]` attr-dict `:` type($rows)";
+  let assemblyFormat = "$cache `[` $segment `]` attr-dict `:` qualified(type($rows))";
 }
 
 def Kv_RebuildOp : Kv_Op<"rebuild", [Pure, SingleBlock, IsolatedFromAbove]> {
@@ -225,7 +225,10 @@ def Kv_RebuildOp : Kv_Op<"rebuild", [Pure, SingleBlock, IsolatedFromAbove]> {
   let arguments = (ins Variadic<Kv_RowsType>:$inputs);
   let results = (outs Variadic<Kv_RowsType>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "`(` $inputs `:` type($inputs) `)` `->` `(` type($results) `)` $body attr-dict";
+  let assemblyFormat = [{
+    ` ` `(` $inputs `:` qualified(type($inputs)) `)` `->` `(` qualified(type($results)) `)`
+    attr-dict-with-keyword $body
+  }];
   let hasVerifier = 1;
 }
 
@@ -247,7 +250,7 @@ def Kv_AttendInitOp : Kv_Op<"attend_init", [Pure]> {
     Example: `%s = kv.attend_init : !kv.state<128x512>`
   }];
   let results = (outs Kv_StateType:$state);
-  let assemblyFormat = "attr-dict `:` type($state)";
+  let assemblyFormat = "attr-dict `:` qualified(type($state))";
 }
 
 def Kv_AttendPartialOp : Kv_Op<"attend_partial", [
@@ -266,7 +269,7 @@ def Kv_AttendPartialOp : Kv_Op<"attend_partial", [
     %s1 = kv.attend_partial %s0 scale 1.352338e-01 window 0
         (%qn, %qr : !attn.stream<128x512>, !attn.stream<128x64>)
         keys (%c, %kr : !kv.rows<512>, !kv.rows<64>)
-        value %c : !kv.rows<512> -> !kv.state<128x512> {}
+        value %c : !kv.rows<512> -> !kv.state<128x512>
     ```
   }];
   let arguments = (ins Kv_StateType:$state, Variadic<Attn_StreamType>:$queries,
@@ -282,9 +285,9 @@ def Kv_AttendPartialOp : Kv_Op<"attend_partial", [
     int64_t getHeads() { return cast<StateType>(getState().getType()).getHeads(); }
   }];
   let assemblyFormat = [{
-    $state `scale` $scale `window` $window `(` $queries `:` type($queries) `)`
-    `keys` `(` $keys `:` type($keys) `)` `value` $value `:` type($value)
-    (`consts` $consts^)? `->` type($result) $score_map attr-dict
+    $state `scale` $scale `window` $window ` ` `(` $queries `:` qualified(type($queries)) `)`
+    `keys` ` ` `(` $keys `:` type($keys) `)` `value` $value `:` type($value)
+    (`consts` $consts^)? attr-dict `->` qualified(type($result)) ($score_map^)?
   }];
   let hasVerifier = 1;
 }
@@ -299,7 +302,7 @@ def Kv_AttendFinishOp : Kv_Op<"attend_finish", [Pure, DeclareOpInterfaceMethods<
   }];
   let arguments = (ins Kv_StateType:$state, OptionalAttr<FlatSymbolRefAttr>:$sink);
   let results = (outs Attn_StreamType:$result);
-  let assemblyFormat = "$state (`sink` $sink^)? attr-dict `:` type($state) `->` type($result)";
+  let assemblyFormat = "$state (`sink` $sink^)? attr-dict `:` qualified(type($state)) `->` qualified(type($result))";
   let hasVerifier = 1;
 }
 
