@@ -37,12 +37,15 @@ struct Phase {
 /// widest first.
 class Phases {
 public:
-  explicit Phases(ModelOp model) {
+  LogicalResult collect(ModelOp model) {
     std::map<int64_t, SmallVector<Value>, std::greater<int64_t>> windows;
     SmallVector<Value> all;
     for (Operation &op : model.getBlock())
       for (OpOperand &operand : op.getOpOperands()) {
         HistoryUse use = historyUse(operand);
+        if (use.kind == HistoryUse::Kind::Fold)
+          return op.emitOpError("folds its history into a state; only whole histories and windows "
+                                "can be planned");
         if (use.kind == HistoryUse::Kind::All)
           all.push_back(operand.get());
         else if (use.kind == HistoryUse::Kind::Window)
@@ -52,6 +55,7 @@ public:
       list.push_back({0, std::move(all), {}});
     for (auto &[window, needs] : windows)
       list.push_back({window, std::move(needs), {}});
+    return success();
   }
 
   LogicalResult solve(const CutProblem &problem) {
@@ -125,12 +129,12 @@ private:
       kept.rows = (window + every - 1) / every;
     }
     auto attend = dyn_cast<AttendOp>(operand.getOwner());
-    if (!attend)
-      return;
-    unsigned firstValue = attend.getQueries().size() + attend.getKeys().size();
-    bool isKey = operand.getOperandNumber() < firstValue, direct = operand.get() == stream;
+    bool direct = operand.get() == stream, isKey = true;
+    if (attend) {
+      isKey = operand.getOperandNumber() < attend.getQueries().size() + attend.getKeys().size();
+      kept.isPart |= attend.getKeys().size() > attend.getValues().size();
+    }
     (direct ? isKey ? kept.isKey : kept.isValue : isKey ? kept.feedsKey : kept.feedsValue) = true;
-    kept.isPart |= attend.getKeys().size() > attend.getValues().size();
   }
 
   const Phases &phases;
@@ -165,8 +169,8 @@ private:
         CutProblem::create(model, cut, balance, /*needsIdentity=*/bool(prefill));
     if (failed(problem))
       return failure();
-    Phases phases(model);
-    if (failed(phases.solve(*problem)))
+    Phases phases;
+    if (failed(phases.collect(model)) || failed(phases.solve(*problem)))
       return failure();
     SmallVector<KeptStream> streams = ReaderSearch(model, phases).take();
     SmallVector<Keep> keeps = formRows(model, streams, names);

@@ -87,7 +87,6 @@ void attn::buildPlanPipeline(OpPassManager &manager, const PlanOptions &options,
 
 LogicalResult attn::planModule(ModuleOp module, const PlanOptions &options, PassReport &report) {
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
-  manager.enableVerifier(options.verifyEach);
   buildPlanPipeline(manager, options, &report);
   return manager.run(module);
 }
@@ -105,7 +104,6 @@ void attn::buildLowerPipeline(OpPassManager &manager, const PlanOptions &options
 
 LogicalResult attn::lowerModule(ModuleOp module, const PlanOptions &options, PassReport &report) {
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
-  manager.enableVerifier(options.verifyEach);
   buildLowerPipeline(manager, options, &report);
   return manager.run(module);
 }

@@ -17,10 +17,19 @@ static bool isRotated(Value stream) {
   return stream.getDefiningOp<RopeOp>() != nullptr;
 }
 
+/// True if an op of the given kind reads the stream.
+template <typename OpT>
+static bool isRead(const KeptStream &kept) {
+  return llvm::any_of(kept.readers, [](Operation *op) { return isa<OpT>(op); });
+}
+
 /// What a segment is called, by how it is read.
 static StringRef segmentName(ModelOp model, const KeptStream &kept) {
   if (kept.isKey && kept.isValue)
     return "latent";
+  // What is read only to choose what an attend reads.
+  if (kept.isKey && !isRead<AttendOp>(kept))
+    return "index_key";
   if (kept.isKey && !kept.feedsValue)
     return kept.isPart && isRotated(kept.stream) ? "rope_key" : "key";
   if (kept.isValue && !kept.feedsKey)
@@ -31,7 +40,7 @@ static StringRef segmentName(ModelOp model, const KeptStream &kept) {
     return "hidden";
   if (key && value)
     return "latent";
-  return key ? "key_input" : value ? "value_input" : "entry";
+  return key ? "key_input" : "value_input";
 }
 
 /// `name`, or the first of name2, name3, ... that is not taken.
@@ -52,9 +61,9 @@ static std::vector<int64_t> readerLayers(const KeptStream &kept) {
 
 /// What the rows of a cache are for.
 static std::string purpose(const KeptStream &kept) {
-  if (llvm::any_of(kept.readers, [](Operation *op) { return isa<AttendOp>(op); }))
+  if (isRead<AttendOp>(kept))
     return kept.kind == ::attnc::CacheKind::Paged ? "main" : "window";
-  return kept.readers.front()->getName().stripDialect().str();
+  return "index";
 }
 
 static bool isSameRow(const KeptStream &a, const KeptStream &b) {

@@ -41,3 +41,12 @@ attn.model @remarks(%q: !attn.stream<4>, %x: !attn.stream<8>) -> !attn.stream<4>
   %o = attn.attend scale 1.0 window 3 (%q, %k : !attn.stream<4>, !attn.stream<4>) values %k : !attn.stream<4> -> !attn.stream<4>
   attn.return %o : !attn.stream<4>
 }
+
+// -----
+
+attn.model @folds(%q: !attn.stream<4>, %x: !attn.stream<4>) -> !attn.stream<4> {
+  // expected-error@+1 {{'attn.compress' op folds its history into a state; only whole histories and windows can be planned}}
+  %k = attn.compress every 2 (%x at 0 : !attn.stream<4>) -> !attn.stream<4, every 2>
+  %o = attn.attend scale 1.0 causal (%q, %k : !attn.stream<4>, !attn.stream<4, every 2>) values %k : !attn.stream<4, every 2> -> !attn.stream<4>
+  attn.return %o : !attn.stream<4>
+}

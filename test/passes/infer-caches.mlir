@@ -199,3 +199,17 @@ attn.model @m.prefill(%q: !attn.stream<8>, %x: !attn.stream<8>) -> !attn.stream<
   %o = attn.attend scale 1.0 causal (%q, %k : !attn.stream<8>, !attn.stream<8>) values %k : !attn.stream<8> {attn.id = 1 : i64} -> !attn.stream<8>
   attn.return %o : !attn.stream<8>
 }
+
+// -----
+
+// What is read to choose what an attend reads is a row of its own.
+
+// CHECK-LABEL: attn.model @indexed
+// CHECK-SAME: %{{.*}}: !attn.stream<8> {attn.keep = {cache = "layers.0.main",
+// CHECK-SAME: %{{.*}}: !attn.stream<4> {attn.keep = {cache = "layers.0.index", {{.*}}name = "index_key"
+attn.model @indexed(%q: !attn.stream<8>, %c: !attn.stream<8>, %iq: !attn.stream<2x4>, %ik: !attn.stream<4>) -> !attn.stream<8> {
+  %s = attn.score relu scale 1.0 (%iq, %ik : !attn.stream<2x4>, !attn.stream<4>) -> !attn.scores
+  %t = attn.top_k %s : !attn.scores -> !attn.selection<16>
+  %o = attn.attend scale 1.0 select %t : !attn.selection<16> (%q, %c : !attn.stream<8>, !attn.stream<8>) values %c : !attn.stream<8> -> !attn.stream<8>
+  attn.return %o : !attn.stream<8>
+}

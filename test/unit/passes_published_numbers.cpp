@@ -1,0 +1,86 @@
+//===- passes_published_numbers.cpp - the caches of the shipped configs ----===//
+// SPDX-License-Identifier: Apache-2.0
+//
+// Published bytes per token, and bytes that follow from a change of objective.
+// None of these numbers occurs in the compiler.
+//
+//===----------------------------------------------------------------------===//
+
+#include "frontend/Import.h"
+#include "passes/CachePlanning.h"
+#include "passes/Pipelines.h"
+
+#include "mlir/IR/MLIRContext.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+using namespace attnc;
+using namespace mlir;
+using namespace mlir::attn;
+
+namespace {
+
+struct Expected {
+  const char *name, *config;
+  double bytesPerToken;
+  int64_t ringRows; ///< of every ring; 0: no ring
+  Absorb absorb = Absorb::Cost;
+  Cut cut = Cut::Cost;
+  int64_t balance = 200;
+};
+
+class PublishedNumbers : public ::testing::TestWithParam<Expected> {};
+
+TEST_P(PublishedNumbers, FollowFromTheCut) {
+  const Expected &expected = GetParam();
+  MLIRContext context;
+  ImportInfo info;
+  auto module = importModel(std::string(ATTNC_TEST_DATA) + "/" + expected.config, context, {},
+                            info);
+  ASSERT_TRUE(module) << info.error;
+  PlanOptions options;
+  options.storage = Storage::BF16, options.verifyEach = true;
+  options.absorb = expected.absorb, options.cut = expected.cut;
+  options.balance = expected.balance;
+  PassReport report;
+  ASSERT_TRUE(succeeded(planModule(*module, options, report)));
+  auto plan = planOf(*module);
+  ASSERT_TRUE(succeeded(plan));
+  double bytes = 0;
+  int64_t rings = 0;
+  for (const CacheDesc &cache : *plan) {
+    if (cache.kind == CacheKind::Paged) {
+      bytes += double(cache.rowBytes) / cache.every;
+      continue;
+    }
+    EXPECT_EQ(cache.rows, expected.ringRows) << cache.name;
+    ++rings;
+  }
+  EXPECT_EQ(bytes, expected.bytesPerToken);
+  EXPECT_EQ(rings, expected.ringRows ? info.layers : 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Configs, PublishedNumbers,
+    ::testing::Values(
+        Expected{"llm_67b", "../configs/deepseek-llm-67b.json", 389120, 0},
+        Expected{"mistral", "../configs/mistral-7b-v0.1.json", 0, 4096},
+        Expected{"v2_lite", "../configs/deepseek-v2-lite.json", 31104, 0},
+        Expected{"v2", "../configs/deepseek-v2.json", 69120, 0},
+        Expected{"v3", "../configs/deepseek-v3.json", 70272, 0},
+        Expected{"v3_always", "../configs/deepseek-v3.json", 70272, 0, Absorb::Always},
+        Expected{"v3_never", "../configs/deepseek-v3.json", 4005504, 0, Absorb::Never},
+        Expected{"v3_never_510", "../configs/deepseek-v3.json", 4005504, 0, Absorb::Never,
+                 Cut::Cost, 510},
+        Expected{"v3_never_530", "../configs/deepseek-v3.json", 70272, 0, Absorb::Never,
+                 Cut::Cost, 530},
+        Expected{"v3_never_bytes", "../configs/deepseek-v3.json", 70272, 0, Absorb::Never,
+                 Cut::Bytes},
+        Expected{"mha_4096", "Inputs/mha-4096.json", 524288, 0},
+        Expected{"mha_4096_bytes", "Inputs/mha-4096.json", 262144, 0, Absorb::Cost, Cut::Bytes},
+        Expected{"mha_8192_bytes", "Inputs/mha-8192.json", 524288, 0, Absorb::Cost, Cut::Bytes}),
+    [](const ::testing::TestParamInfo<Expected> &info) { return info.param.name; });
+
+} // namespace
