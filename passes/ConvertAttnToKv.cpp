@@ -39,8 +39,9 @@ public:
         return signalPassFailure();
     for (ModelOp model : getOperation().getOps<ModelOp>()) {
       if (getForm(model) == Form::Prefill) {
-        model.emitOpError("is a prefill form without a decode form; expected @")
-            << model.getSymName().drop_back(kPrefillSuffix.size());
+        model.emitOpError("is a prefill form without a decode form; expected one named like it, "
+                          "without '")
+            << kPrefillSuffix << "'";
         return signalPassFailure();
       }
     }
