@@ -24,7 +24,8 @@ public:
     std::optional<::attnc::Format> format = chosenFormat();
     if (!format) {
       emitError(getOperation().getLoc(), "unknown storage format '")
-          << std::string(defaultFormat) << "'; expected for example 'bf16' or 'e4m3 block 64 scale e8m0'";
+          << std::string(defaultFormat)
+          << "'; expected for example 'bf16' or 'e4m3 block 64 scale e8m0'";
       return signalPassFailure();
     }
     Reporter reporter(getArgument(), report, remarks);

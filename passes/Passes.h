@@ -31,13 +31,16 @@ enum class Stage { Graph, Decoupled, Planned };
 #define GEN_PASS_DECL
 #include "passes/Passes.h.inc"
 
+// With a report, which must outlive the pass.
 std::unique_ptr<Pass> createDecoupleRope(const DecoupleRopeOptions &options, PassReport *report);
 std::unique_ptr<Pass> createShareStreams(const ShareStreamsOptions &options, PassReport *report);
 std::unique_ptr<Pass> createChooseStorage(const ChooseStorageOptions &options, PassReport *report);
 std::unique_ptr<Pass> createAbsorbWeights(const AbsorbWeightsOptions &options, PassReport *report);
 std::unique_ptr<Pass> createInferCaches(const InferCachesOptions &options, PassReport *report);
-std::unique_ptr<Pass> createMaterializeStorage(const MaterializeStorageOptions &options, PassReport *report);
-std::unique_ptr<Pass> createConvertAttnToKv(const ConvertAttnToKvOptions &options, PassReport *report);
+std::unique_ptr<Pass> createMaterializeStorage(const MaterializeStorageOptions &options,
+                                               PassReport *report);
+std::unique_ptr<Pass> createConvertAttnToKv(const ConvertAttnToKvOptions &options,
+                                            PassReport *report);
 
 #define GEN_PASS_REGISTRATION
 #include "passes/Passes.h.inc"

@@ -37,7 +37,9 @@ static StringRef nameOf(Names<EnumT> names, EnumT wanted) {
   return llvm::find_if(names, [&](auto &entry) { return entry.first == wanted; })->second;
 }
 
-std::optional<Storage> attn::parseStorage(StringRef text) { return parse<Storage>(kStorages, text); }
+std::optional<Storage> attn::parseStorage(StringRef text) {
+  return parse<Storage>(kStorages, text);
+}
 std::optional<Absorb> attn::parseAbsorb(StringRef text) { return parse<Absorb>(kAbsorbs, text); }
 std::optional<Cut> attn::parseCut(StringRef text) { return parse<Cut>(kCuts, text); }
 StringRef attn::stringify(Storage storage) { return nameOf<Storage>(kStorages, storage); }

@@ -58,8 +58,8 @@ public:
     for (const auto &[id, keep] : byId)
       if (other.byId.count(id) == 0 || other.byId.at(id) != keep)
         return emitError(ModelOp(model).getLoc(), "@")
-               << ModelOp(model).getSymName() << " keeps " << keep << ", which @" << ModelOp(other.model).getSymName()
-               << " does not; expected both forms to keep the same streams";
+               << ModelOp(model).getSymName() << " keeps " << keep << ", which @"
+               << ModelOp(other.model).getSymName() << " does not; expected both forms to keep the same streams";
     return success();
   }
 
