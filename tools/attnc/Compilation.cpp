@@ -128,6 +128,7 @@ Result<std::unique_ptr<Compilation>> Compilation::create(const std::string &path
   made->layers = invocation.layers;
   ImportOptions import;
   import.layers = invocation.layers;
+  import.trainedRoundings = made->options.storage == attn::Storage::Published;
   std::string error = made->withDiagnostics([&] {
     made->imported = importModel(path, made->context, import, made->importInfo);
     return success(bool(made->imported));

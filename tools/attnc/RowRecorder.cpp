@@ -11,6 +11,10 @@ std::string attnc::rowTraceName(const CacheDesc &cache, const Segment &segment) 
   return cache.name + "/" + segment.name;
 }
 
+std::string attnc::writtenTraceName(const CacheDesc &cache, const Segment &segment) {
+  return "written:" + rowTraceName(cache, segment);
+}
+
 /// Decodes the rows of one segment that `slice` appended to cache number `c`. A
 /// ring holds only the newest; older rows of the chunk are left out by
 /// publishing from the first one that is still there.
@@ -33,6 +37,9 @@ static void publish(const StepBatch &batch, const SequenceSlice &slice, size_t c
   }
   trace.rows(rowTraceName(cache, what), slice.row + skip, slice.count - skip, what.channels,
              rows.data(), what.channels);
+  std::vector<float> ones(slice.count - skip, 1.0f);
+  trace.rows(writtenTraceName(cache, what), slice.row + skip, slice.count - skip, 1, ones.data(),
+             1);
 }
 
 std::string RowRecorder::step(StepBatch &batch, TraceSink *trace) {
