@@ -1,12 +1,12 @@
 //===- Project.cpp - the project kernel of CPU code -------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// An item is one panel of outputs for some tokens. Inputs are taken a block at a
-// time: that part of the panel stays in the first cache while all tokens of a
-// chunk pass over it, and the partial sums of blocks are added up apart, which
-// keeps the rounding error small. The inputs of the tokens that are summed side
-// by side are copied together first: their rows are often a large power of two
-// apart and would push each other out of the cache.
+// An item is one panel of outputs for some tokens, in chunks. Inputs are taken a
+// block at a time, copied together (rows of tokens are often a large power of
+// two apart and would push each other out of the cache) and used for every strip
+// of the panel; the part of a strip stays in the first cache while all tokens of
+// the chunk pass over it. Partial sums of blocks are added up apart, which keeps
+// the rounding error small.
 //
 //===----------------------------------------------------------------------===//
 #include "codegen/CPU/Emitters.h"
@@ -23,7 +23,7 @@ namespace {
 class ProjectWriter {
 public:
   ProjectWriter(KernelScope &kernel, const ProjectSpec &spec, const ProjectChoice &choice)
-      : e(kernel.e), spec(spec), choice(choice), vectors(choice.panel / kernel.e.lanes()) {
+      : e(kernel.e), spec(spec), choice(choice), vectors(choice.strip / kernel.e.lanes()) {
     x = kernel.view();
     y = kernel.view();
     panels = kernel.floats();
@@ -35,43 +35,32 @@ public:
   void write();
 
 private:
-  void addBlocks(Val token, Val count, Val depth, Val length);
-  void addBlock(Val token, Val row, Val depth, Val length, int64_t tokens);
-  void addSingle(Val token, Val row, Val depth, Val length);
-  void copyInputs(Val token, Val depth, Val length, int64_t tokens);
+  void addSingle(Val token);
+  void addChunk(Val token, Val count);
+  void addStrip(Val strip, Val count, Val depth, Val length);
+  void addBlock(Val strip, Val row, Val depth, Val length, int64_t tokens);
+  void copyInputs(Val token, Val count, Val depth, Val length);
+  void prefetch(Val strip, Val part, Val parts, Val depth);
   void putAway(Val token, Val count);
   void storeOutputs(Mem sums, Mem out, Mem addend, int64_t outputs);
 
-  Mem input(Val token) {
-    return spec.sharedInput ? x.row(token) : x.row(token, group);
-  }
-  Vals panelRow(Val depth) {
-    Vals row;
-    for (int64_t v = 0; v < vectors; ++v)
-      row.push_back(panel.load(depth * choice.panel + v * e.lanes(), e.lanes()));
-    return row;
-  }
+  Mem input(Val token) { return spec.sharedInput ? x.row(token) : x.row(token, group); }
   int64_t inputStride() const { return choice.depth + e.lanes(); }
+  Val vectorAt(int64_t v) { return e.index(v * e.lanes()); }
   Mem local(int64_t count) {
     auto type = MemRefType::get({count}, e.f32Type());
     auto alignment = e.b.getI64IntegerAttr(64);
     return {&e, e.b.create<memref::AllocaOp>(e.loc, type, alignment), Val()};
   }
-  void addTo(Mem sum, ArrayRef<Val> values) {
-    for (auto [v, value] : llvm::enumerate(values)) {
-      Val at = e.index(int64_t(v) * e.lanes());
-      sum.store(sum.load(at, e.lanes()) + value, at);
-    }
-  }
 
   Emit &e;
   const ProjectSpec &spec;
   const ProjectChoice &choice;
-  const int64_t vectors;
+  const int64_t vectors; ///< of a strip
   ViewArg x, y;
   Mem panels, bias, panel;
   Mem partial; ///< [tokens of a chunk][panel]
-  Mem inputs;  ///< [tokens of a block][inputStride()]
+  Mem inputs;  ///< [tokens of a chunk][inputStride()]
   Val item, from, to, group, first;
 };
 
@@ -82,85 +71,126 @@ void ProjectWriter::write() {
   first = item % perGroup * choice.panel;
   panel = panels.at(item * (spec.in * choice.panel));
   partial = local(chunk * choice.panel);
-  inputs = local(choice.tokens * inputStride());
-  Val zero = e.splat(e.f32(0), e.lanes());
+  inputs = local(chunk * inputStride());
   e.loop(from, to, chunk, [&](Val token) {
     Val count = e.min(to - token, e.index(chunk));
-    e.loop(e.index(0), count * choice.panel, e.lanes(),
-           [&](Val i) { partial.store(zero, i); });
-    e.loop(e.index(0), e.index(spec.in), choice.depth, [&](Val depth) {
-      addBlocks(token, count, depth, e.min(e.index(spec.in) - depth, e.index(choice.depth)));
-    });
+    e.when(
+        equal(count, e.index(1)), [&] { addSingle(token); }, [&] { addChunk(token, count); });
     putAway(token, count);
   });
 }
 
-/// Adds inputs [depth, depth + length) of `count` tokens: as many as registers
-/// hold at a time, then a few, then one by one.
-void ProjectWriter::addBlocks(Val token, Val count, Val depth, Val length) {
-  Val done = e.index(0);
-  for (int64_t tokens : {choice.tokens, choice.tokens / 3}) {
-    Val end = count / tokens * tokens;
-    e.loop(done, end, tokens,
-           [&](Val row) { addBlock(token + row, row, depth, length, tokens); });
-    done = end;
-  }
-  e.loop(done, count, 1, [&](Val row) { addSingle(token + row, row, depth, length); });
-}
-
-void ProjectWriter::addBlock(Val token, Val row, Val depth, Val length, int64_t tokens) {
-  copyInputs(token, depth, length, tokens);
-  Vals zeros(tokens * vectors, e.splat(e.f32(0), e.lanes()));
-  Vals sums = e.loop(e.index(0), length, 1, zeros, [&](Val k, ArrayRef<Val> so) {
-    Vals weights = panelRow(depth + k), next;
-    for (int64_t i = 0; i < tokens; ++i) {
-      Val value = e.splat(inputs.load(k + i * inputStride()), e.lanes());
-      for (int64_t v = 0; v < vectors; ++v)
-        next.push_back(e.fma(value, weights[v], so[i * vectors + v]));
-    }
-    return next;
+/// One token: memory is the limit, so the panel is read in its own order, all
+/// outputs at a time. Several sums run side by side even if it is narrow.
+void ProjectWriter::addSingle(Val token) {
+  int64_t wide = choice.panel / e.lanes(), chains = std::max<int64_t>(1, choice.sums / wide);
+  Mem in = input(token);
+  auto step = [&](Val k, Val *so) {
+    Val value = e.splat(in.load(k), e.lanes());
+    for (int64_t v = 0; v < wide; ++v)
+      so[v] = e.fma(value, panel.load(k * choice.panel + v * e.lanes(), e.lanes()), so[v]);
+  };
+  Val zero = e.splat(e.f32(0), e.lanes()), inputs = e.index(spec.in);
+  Vals none(wide, zero);
+  Vals total = e.loop(e.index(0), inputs, choice.depth, none, [&](Val depth, ArrayRef<Val> old) {
+    Val length = e.min(inputs - depth, e.index(choice.depth));
+    Val whole = length / chains * chains;
+    Vals zeros(chains * wide, zero);
+    Vals sums = e.loop(depth, depth + whole, chains, zeros, [&](Val k, ArrayRef<Val> so) {
+      Vals next(so);
+      for (int64_t i = 0; i < chains; ++i)
+        step(k + i, &next[i * wide]);
+      return next;
+    });
+    for (int64_t half = chains / 2; half; half /= 2)
+      for (int64_t i = 0; i < half * wide; ++i)
+        sums[i] = sums[i] + sums[half * wide + i];
+    sums.truncate(wide);
+    sums = e.loop(depth + whole, depth + length, 1, sums, [&](Val k, ArrayRef<Val> so) {
+      Vals next(so);
+      step(k, next.data());
+      return next;
+    });
+    for (int64_t v = 0; v < wide; ++v)
+      sums[v] = sums[v] + old[v];
+    return sums;
   });
-  for (int64_t i = 0; i < tokens; ++i)
-    addTo(partial.at((row + i) * choice.panel),
-          ArrayRef<Val>(sums).slice(i * vectors, vectors));
+  for (int64_t v = 0; v < wide; ++v)
+    partial.store(total[v], vectorAt(v));
 }
 
-void ProjectWriter::copyInputs(Val token, Val depth, Val length, int64_t tokens) {
+void ProjectWriter::addChunk(Val token, Val count) {
+  Val zero = e.splat(e.f32(0), e.lanes());
+  e.loop(e.index(0), count * choice.panel, e.lanes(), [&](Val i) { partial.store(zero, i); });
+  e.loop(e.index(0), e.index(spec.in), choice.depth, [&](Val depth) {
+    Val length = e.min(e.index(spec.in) - depth, e.index(choice.depth));
+    copyInputs(token, count, depth, length);
+    e.loop(e.index(0), e.index(choice.panel), choice.strip,
+           [&](Val strip) { addStrip(strip, count, depth, length); });
+  });
+}
+
+void ProjectWriter::copyInputs(Val token, Val count, Val depth, Val length) {
   Val whole = length / e.lanes() * e.lanes();
-  for (int64_t i = 0; i < tokens; ++i) {
+  e.loop(e.index(0), count, 1, [&](Val i) {
     Mem in = input(token + i).at(depth), out = inputs.at(i * inputStride());
     e.loop(e.index(0), whole, e.lanes(), [&](Val k) { out.store(in.load(k, e.lanes()), k); });
     e.loop(whole, length, 1, [&](Val k) { out.store(in.load(k), k); });
+  });
+}
+
+/// Adds the copied inputs of `count` tokens to the outputs of one strip: as many
+/// tokens as registers hold at a time, then a few, then one by one.
+void ProjectWriter::addStrip(Val strip, Val count, Val depth, Val length) {
+  Val done = e.index(0);
+  for (int64_t tokens : {choice.tokens, choice.tokens / 3, int64_t(1)}) {
+    Val end = count / tokens * tokens;
+    e.loop(done, end, tokens, [&](Val row) {
+      if (tokens == choice.tokens)
+        prefetch(strip, row / tokens, count / tokens, depth);
+      addBlock(strip, row, depth, length, tokens);
+    });
+    done = end;
   }
 }
 
-/// One token leaves the multipliers idle unless several sums run side by side.
-void ProjectWriter::addSingle(Val token, Val row, Val depth, Val length) {
-  int64_t chains = choice.chains;
-  Mem in = input(token).at(depth);
-  Vals zeros(chains * vectors, e.splat(e.f32(0), e.lanes()));
-  auto step = [&](Val k, Val *so) {
-    Val value = e.splat(in.load(k), e.lanes());
-    for (auto [v, weight] : llvm::enumerate(panelRow(depth + k)))
-      so[v] = e.fma(value, weight, so[v]);
-  };
-  Val whole = length / chains * chains;
-  Vals sums = e.loop(e.index(0), whole, chains, zeros, [&](Val k, ArrayRef<Val> so) {
-    Vals next(so);
-    for (int64_t i = 0; i < chains; ++i)
-      step(k + i, &next[i * vectors]);
+/// Asks for part `part` of the next strip. Strips are not consecutive in memory;
+/// the processor does not foresee them.
+void ProjectWriter::prefetch(Val strip, Val part, Val parts, Val depth) {
+  int64_t strips = choice.panel / choice.strip;
+  if (strips == 1)
+    return;
+  Val last = equal(strip, e.index(choice.panel - choice.strip));
+  Val next = (e.select(last, depth + choice.depth, depth)) * choice.panel +
+             e.select(last, e.index(0), strip + choice.strip);
+  Val begin = part * choice.depth / parts, end = (part + 1) * choice.depth / parts;
+  int64_t line = 64 / 4;
+  e.loop(begin, end, 1, [&](Val k) {
+    for (int64_t c = 0; c < choice.strip; c += line)
+      panel.prefetch(next + k * choice.panel + c);
+  });
+}
+
+void ProjectWriter::addBlock(Val strip, Val row, Val depth, Val length, int64_t tokens) {
+  Mem weights = panel.at(depth * choice.panel + strip);
+  Mem in = inputs.at(row * inputStride());
+  Vals zeros(tokens * vectors, e.splat(e.f32(0), e.lanes()));
+  Vals sums = e.loop(e.index(0), length, 1, zeros, [&](Val k, ArrayRef<Val> so) {
+    Vals weight, next;
+    for (int64_t v = 0; v < vectors; ++v)
+      weight.push_back(weights.load(k * choice.panel + v * e.lanes(), e.lanes()));
+    for (int64_t i = 0; i < tokens; ++i) {
+      Val value = e.splat(in.load(k + i * inputStride()), e.lanes());
+      for (int64_t v = 0; v < vectors; ++v)
+        next.push_back(e.fma(value, weight[v], so[i * vectors + v]));
+    }
     return next;
   });
-  for (int64_t width = chains / 2; width; width /= 2)
-    for (int64_t i = 0; i < width * vectors; ++i)
-      sums[i] = sums[i] + sums[width * vectors + i];
-  sums.truncate(vectors);
-  sums = e.loop(whole, length, 1, sums, [&](Val k, ArrayRef<Val> so) {
-    Vals next(so);
-    step(k, next.data());
-    return next;
-  });
-  addTo(partial.at(row * choice.panel), sums);
+  for (int64_t i = 0; i < tokens; ++i) {
+    Mem out = partial.at((row + i) * choice.panel + strip);
+    for (int64_t v = 0; v < vectors; ++v)
+      out.store(out.load(vectorAt(v), e.lanes()) + sums[i * vectors + v], vectorAt(v));
+  }
 }
 
 /// Outputs of the chunk's tokens, bias added. The last panel of a group may

@@ -62,11 +62,15 @@ AttendChoice chooseAttend(const AttendSpec &spec, const CpuTarget &target) {
 
 ProjectChoice chooseProject(const ProjectSpec &spec, const CpuTarget &target) {
   ProjectChoice choice;
-  // A wide panel reads the inputs less often; a block of tokens fills the
-  // registers with sums either way.
   int64_t vectors = target.registers >= 32 ? 4 : 2;
-  choice.panel = vectors * target.lanes;
+  choice.strip = vectors * target.lanes;
   choice.tokens = accumulators(target) / vectors;
+  // A wide panel reads the inputs less often, but several threads want a few
+  // panels each.
+  int64_t strips = (spec.out + choice.strip - 1) / choice.strip;
+  int64_t wide = std::clamp<int64_t>(strips * spec.groups / 8, 1, 4);
+  choice.panel = std::min(wide, strips) * choice.strip;
+  choice.sums = target.registers >= 32 ? 16 : 8;
   return choice;
 }
 

@@ -40,12 +40,15 @@ struct AttendChoice {
 
 AttendChoice chooseAttend(const AttendSpec &spec, const CpuTarget &target);
 
+/// An item is a panel of outputs. Tokens of a chunk pass over it strip by strip:
+/// a block of tokens times a strip is what registers hold.
 struct ProjectChoice {
-  int64_t panel = 64;  ///< outputs side by side
-  int64_t tokens = 6;  ///< of a block: sums side by side in registers
-  int64_t blocks = 16; ///< of tokens that share a part of the panel
-  int64_t depth = 96;  ///< inputs summed before a partial sum is put away
-  int64_t chains = 4;  ///< independent sums of a single token
+  int64_t panel = 256; ///< outputs side by side; a multiple of strip
+  int64_t strip = 64;  ///< outputs of a block
+  int64_t tokens = 6;  ///< of a block
+  int64_t blocks = 16; ///< of tokens in a chunk
+  int64_t depth = 64;  ///< inputs summed before a partial sum is put away
+  int64_t sums = 16;   ///< vectors of independent sums of a single token
 };
 
 ProjectChoice chooseProject(const ProjectSpec &spec, const CpuTarget &target);

@@ -254,6 +254,10 @@ void Mem::store(Val value, Val i) const {
   else
     e->b.create<memref::StoreOp>(e->loc, Value(value), ref, ValueRange{place(i)});
 }
+void Mem::prefetch(Val i) const {
+  e->b.create<memref::PrefetchOp>(e->loc, ref, ValueRange{place(i)}, /*isWrite=*/false,
+                                  /*localityHint=*/3, /*isDataCache=*/true);
+}
 Val Mem::loadI32(Val i, int64_t n) const {
   if (n == 1)
     return e->bitcast(load(i), e->i32Type());

@@ -120,6 +120,8 @@ struct Mem {
   Val load(Val i) const;
   Val load(Val i, int64_t n) const; ///< n neighbouring elements
   void store(Val value, Val i) const;
+  /// Asks for the cache line of element i, to be read soon.
+  void prefetch(Val i) const;
   /// Scratch holds i32 as the bits of f32.
   Val loadI32(Val i, int64_t n) const;
   void storeI32(Val value, Val i) const;
