@@ -100,7 +100,7 @@ private:
       if (kind && *kind != cache.getKind())
         return partial.emitOpError("reads rows of a ")
                << stringifyCacheKind(*kind) << " cache and of a "
-               << stringifyCacheKind(cache.getKind()) << "; expected one kind";
+               << stringifyCacheKind(cache.getKind()) << " cache; expected one kind";
       kind = cache.getKind();
       if (failed(checkOrder(partial, cache)))
         return failure();
