@@ -17,22 +17,29 @@ using namespace attnc;
 using namespace mlir;
 namespace fs = std::filesystem;
 
-/// "FILE:LINE:COL: " of a location, empty if it has none.
-static std::string placeOf(Location location) {
-  std::string text;
+/// "FILE:LINE:COL: " of a location; `file` alone where it has none, as the ops
+/// of a config's graph.
+static std::string placeOf(Location location, const std::string &file) {
   if (auto at = location->findInstanceOf<FileLineColLoc>())
-    text = at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" +
+    return at.getFilename().str() + ":" + std::to_string(at.getLine()) + ":" +
            std::to_string(at.getColumn()) + ": ";
-  return text;
+  return file + ": ";
+}
+
+/// MLIR adds the op of a diagnostic as a note: for the ops of a config's graph it
+/// says too much, and is left out.
+static bool isDumpOfOperation(const Diagnostic &note) {
+  return StringRef(note.str()).starts_with("see current operation");
 }
 
 std::string Compilation::withDiagnostics(llvm::function_ref<LogicalResult()> stage) {
   std::string text;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error && text.empty()) {
-      text = placeOf(diagnostic.getLocation()) + diagnostic.str();
+      text = placeOf(diagnostic.getLocation(), importInfo.file) + diagnostic.str();
       for (Diagnostic &note : diagnostic.getNotes())
-        text += "\nnote: " + placeOf(note.getLocation()) + note.str();
+        if (!isDumpOfOperation(note))
+          text += "\nnote: " + placeOf(note.getLocation(), importInfo.file) + note.str();
     }
     return success();
   });
