@@ -3,6 +3,7 @@
 
 #include "passes/CachePlanning.h"
 
+#include "passes/Support/FoldState.h"
 #include "passes/Support/Graph.h"
 #include "passes/Support/Keep.h"
 #include "passes/Support/Streams.h"
@@ -35,6 +36,12 @@ FailureOr<std::vector<CacheDesc>> attn::planOf(ModuleOp module, int64_t pageEntr
       if (failed(keep) || !type)
         return failure();
       caches[order(*keep)][keep->segment] = {*keep, type.getNumFeatures()};
+    }
+    for (CompressOp op : model.getBlock().getOps<CompressOp>()) {
+      FailureOr<Keep> keep = getState(op);
+      if (failed(keep))
+        return failure();
+      caches[order(*keep)][keep->segment] = {*keep, op.getType().getNumFeatures()};
     }
   }
   std::vector<CacheDesc> plan;

@@ -11,7 +11,8 @@
 
 namespace mlir::attn {
 
-/// The caches that attn-infer-caches decided on, by layer, paged ones first;
+/// The caches that attn-infer-caches decided on, by layer, paged ones first,
+/// then rings, then states;
 /// places derived for `layout` with `pageEntries` entries per page (a ring is
 /// one page). Emits an error and fails if the plan is malformed or a product
 /// of sizes does not fit 64 bits.

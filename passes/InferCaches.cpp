@@ -4,16 +4,19 @@
 // What history operands read decides what is needed; the cut (Support/CutProblem)
 // decides what of it is kept; readers and rates decide what lies in one row
 // (Support/Rows). Done in phases, the longest lifetime first: what an earlier
-// phase keeps is free for the later ones.
+// phase keeps is free for the later ones. Ops that fold their history read no
+// old elements; each gets a state (Support/FoldState).
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/Support/CutProblem.h"
+#include "passes/Support/FoldState.h"
 #include "passes/Support/Graph.h"
 #include "passes/Support/Rows.h"
 #include "passes/Support/Streams.h"
 
 #include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::attn {
 #define GEN_PASS_DEF_INFERCACHES
@@ -37,15 +40,12 @@ struct Phase {
 /// widest first.
 class Phases {
 public:
-  LogicalResult collect(ModelOp model) {
+  void collect(ModelOp model) {
     std::map<int64_t, SmallVector<Value>, std::greater<int64_t>> windows;
     SmallVector<Value> all;
     for (Operation &op : model.getBlock())
       for (OpOperand &operand : op.getOpOperands()) {
         HistoryUse use = historyUse(operand);
-        if (use.kind == HistoryUse::Kind::Fold)
-          return op.emitOpError("folds its history into a state; only whole histories and windows "
-                                "can be planned");
         if (use.kind == HistoryUse::Kind::All)
           all.push_back(operand.get());
         else if (use.kind == HistoryUse::Kind::Window)
@@ -55,7 +55,6 @@ public:
       list.push_back({0, std::move(all), {}});
     for (auto &[window, needs] : windows)
       list.push_back({window, std::move(needs), {}});
-    return success();
   }
 
   LogicalResult solve(const CutProblem &problem) {
@@ -170,7 +169,8 @@ private:
     if (failed(problem))
       return failure();
     Phases phases;
-    if (failed(phases.collect(model)) || failed(phases.solve(*problem)))
+    phases.collect(model);
+    if (failed(phases.solve(*problem)))
       return failure();
     SmallVector<KeptStream> streams = ReaderSearch(model, phases).take();
     SmallVector<Keep> keeps = formRows(model, streams, names);
@@ -184,8 +184,37 @@ private:
         setStreamAttr(twin, kKeepAttr, attribute);
     }
     explain(model, streams, keeps);
+    return planStates(model, twins, names);
+  }
+
+  /// Gives each op that folds its history a state, and its twin the same.
+  LogicalResult planStates(ModelOp model, const DenseMap<int64_t, Value> &twins,
+                           llvm::StringSet<> &names) {
+    Reporter reporter(getArgument(), report, remarks);
+    uint64_t bytes = 0, openBytes = 0;
+    for (CompressOp op : model.getBlock().getOps<CompressOp>()) {
+      FailureOr<FoldState> state = foldStateOf(op);
+      if (failed(state))
+        return failure();
+      Keep keep = placeState(op, *state, names);
+      op->setAttr(kStateAttr, keep.toAttr(&getContext()));
+      if (Value twin = twins.lookup(getStreamId(op.getResult()).value_or(-1)))
+        twin.getDefiningOp()->setAttr(kStateAttr, keep.toAttr(&getContext()));
+      reporter.applied(op, keep.cache + " keeps " + Twine(keep.rows) + " x " +
+                               Twine(state->channels) + " x f32, " + Twine(state->bytes()) +
+                               " bytes: a running softmax (acc, max, sum) of each open block; the " +
+                               Twine(state->openRows) + " open rows of values and gates would be " +
+                               Twine(state->openBytes) + " bytes");
+      reporter.count("fold-states");
+      bytes = llvm::SaturatingAdd<uint64_t>(bytes, state->bytes());
+      openBytes = llvm::SaturatingAdd<uint64_t>(openBytes, state->openBytes);
+    }
+    if (bytes)
+      reporter.note(model, "fold states take " + Twine(bytes) + " bytes per sequence; open rows of "
+                           "values and gates would take " + Twine(openBytes));
     return success();
   }
+
 
   void explain(ModelOp model, ArrayRef<KeptStream> streams, ArrayRef<Keep> keeps) {
     Reporter reporter(getArgument(), report, remarks);

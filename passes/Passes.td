@@ -230,9 +230,13 @@ def InferCaches : AttnPass<"attn-infer-caches"> {
       reach become rings, after the paged ones and the wider windows, whose rows
       cost nothing then.
     - Kept streams of one rate, lifetime and set of readers form one row.
+    - An op that folds its history needs no old elements, but a state: for a part
+      of an attn.compress at block offset -o, o + 1 open blocks with three f32
+      rows each, a running softmax (acc, max, sum).
 
-    Each kept stream's op (or the model's argument) gets `attn.keep`, in both
-    forms of a split model; `attn.storage` (bf16 where absent) is used up.
+    Each kept stream's op (or the model's argument) gets `attn.keep`, each op that
+    folds `attn.state`, in both forms of a split model; `attn.storage` (bf16 where
+    absent) is used up.
 
     Before:
 
@@ -295,7 +299,8 @@ def VerifyForm : AttnPass<"attn-verify-form"> {
     - `planned`: ready for `convert-attn-to-kv`. Each cache's segments are
       complete and agree on it; a kept stream is rounded to its format; all that
       history operands read is kept, or a pure per-token function of what is
-      kept; the prefill form keeps exactly what the decode form keeps.
+      kept; each op that folds its history has a state of its size; the prefill
+      form keeps exactly what the decode form keeps.
   }];
   let options = [
     Option<"stage", "stage", "Stage", /*default=*/"Stage::Graph", "The form to check",

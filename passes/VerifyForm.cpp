@@ -1,6 +1,7 @@
 //===- VerifyForm.cpp - what the next stage assumes ------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 
+#include "passes/Support/FoldState.h"
 #include "passes/Support/Graph.h"
 #include "passes/Support/Keep.h"
 #include "passes/Support/Rebuild.h"
@@ -20,7 +21,8 @@ namespace {
 /// From the frontend: nothing that later passes attach is there yet.
 LogicalResult checkGraph(ModelOp model) {
   for (Value stream : getStreams(model))
-    for (StringRef name : {StringRef(kIdAttr), StringRef(kStorageAttr), StringRef(kKeepAttr)})
+    for (StringRef name : {StringRef(kIdAttr), StringRef(kStorageAttr), StringRef(kKeepAttr),
+                           StringRef(kStateAttr)})
       if (getStreamAttr(stream, name))
         return emitError(stream.getLoc(), "expected a graph without '") << name << "'";
   return success();
@@ -43,12 +45,15 @@ public:
     for (Value stream : getStreams(model))
       if (isKept(stream) && failed(checkKept(stream)))
         return failure();
+    for (CompressOp op : model.getBlock().getOps<CompressOp>())
+      if (failed(checkState(op)))
+        return failure();
     for (auto &[cache, segments] : caches)
       if (failed(checkComplete(cache, segments)))
         return failure();
-    for (AttendOp attend : model.getBlock().getOps<AttendOp>())
-      for (const AttendOp::Source &source : attend.getSources())
-        if (failed(checkReads(attend, source)))
+    for (Operation &op : model.getBlock())
+      for (OpOperand &operand : op.getOpOperands())
+        if (failed(checkRead(operand)))
           return failure();
     return success();
   }
@@ -59,7 +64,12 @@ public:
       if (other.byId.count(id) == 0 || other.byId.at(id) != keep)
         return emitError(ModelOp(model).getLoc(), "@")
                << ModelOp(model).getSymName() << " keeps " << keep << ", which @"
-               << ModelOp(other.model).getSymName() << " does not; expected both forms to keep the same streams";
+               << ModelOp(other.model).getSymName()
+               << " does not; expected both forms to keep the same streams";
+    if (states != other.states)
+      return emitError(ModelOp(model).getLoc(), "@")
+             << ModelOp(model).getSymName() << " and @" << ModelOp(other.model).getSymName()
+             << " carry different states; expected both forms to fold the same streams";
     return success();
   }
 
@@ -87,6 +97,18 @@ private:
     return success();
   }
 
+  LogicalResult checkState(CompressOp op) {
+    FailureOr<Keep> keep = getState(op);
+    if (failed(keep))
+      return failure();
+    if (keep->format != ::attnc::Format())
+      return op.emitOpError("has a state of ") << keep->format.str() << "; expected f32";
+    if (!caches[keep->cache].try_emplace(keep->segment, *keep).second)
+      return op.emitOpError("has a state in ") << keep->cache << ", which something else is already";
+    states[getStreamId(op.getResult()).value_or(INT64_MAX)] = keep->cache;
+    return success();
+  }
+
   LogicalResult checkComplete(const std::string &cache,
                               const std::map<int64_t, Keep> &segments) {
     int64_t expected = 0;
@@ -102,12 +124,15 @@ private:
     return success();
   }
 
-  /// Old elements of the source's keys and value must be kept as long as it
-  /// looks back, or follow from such.
-  LogicalResult checkReads(AttendOp attend, const AttendOp::Source &source) {
-    SmallVector<Value> reads(source.keys);
-    reads.push_back(source.value);
-    FailureOr<Rebuild> rebuild = findRebuild(attend, reads);
+  /// Old elements of what `operand` looks back on must be kept as long as it
+  /// does, or follow from such.
+  LogicalResult checkRead(OpOperand &operand) {
+    HistoryUse use = historyUse(operand);
+    bool windowed = use.kind == HistoryUse::Kind::Window;
+    if (!windowed && use.kind != HistoryUse::Kind::All)
+      return success();
+    Operation *reader = operand.getOwner();
+    FailureOr<Rebuild> rebuild = findRebuild(reader, {operand.get()});
     if (failed(rebuild))
       return failure();
     for (Value stream : rebuild->kept) {
@@ -116,11 +141,11 @@ private:
         return failure();
       if (keep->kind == CacheKind::Paged)
         continue;
-      bool reaches = source.window && keep->kind == CacheKind::Ring &&
-                     keep->rows * keep->every >= source.window;
+      bool reaches = windowed && keep->kind == CacheKind::Ring &&
+                     keep->rows * keep->every >= use.size;
       if (!reaches)
-        return attend.emitOpError("looks back ")
-               << (source.window ? std::to_string(source.window) + " tokens" : "without end")
+        return reader->emitOpError("looks back ")
+               << (windowed ? std::to_string(use.size) + " tokens" : "without end")
                << ", further than the " << keep->rows << " entries of " << keep->cache;
     }
     return success();
@@ -129,6 +154,7 @@ private:
   ModelOp model;
   std::map<std::string, std::map<int64_t, Keep>> caches;
   std::map<int64_t, std::string> byId;
+  std::map<int64_t, std::string> states; ///< of ops that fold, by their results
 };
 
 class VerifyFormPass : public attn::impl::VerifyFormBase<VerifyFormPass> {

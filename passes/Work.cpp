@@ -7,9 +7,6 @@
 #include "passes/Support/Keep.h"
 #include "passes/Support/Rebuild.h"
 
-#include <map>
-#include <set>
-
 using namespace mlir;
 using namespace mlir::attn;
 
@@ -21,22 +18,38 @@ static double everyOf(Operation &op) {
   return 1;
 }
 
-/// FLOP per entry to compute a source's keys and value from kept rows.
-static FailureOr<double> rebuildFlops(AttendOp attend, const AttendOp::Source &source) {
-  SmallVector<Value> reads(source.keys);
-  reads.push_back(source.value);
-  FailureOr<Rebuild> rebuild = findRebuild(attend, reads);
-  if (failed(rebuild))
-    return failure();
-  return rebuild->flops;
+/// Old elements that an op reads.
+struct OldRead {
+  SmallVector<Value> streams; ///< of one rate and visibility
+  int64_t window = 0;
+  Value selection;
+};
+
+/// The sources of an attend, the keys of a score.
+static SmallVector<OldRead> oldReadsOf(Operation &op) {
+  SmallVector<OldRead> reads;
+  if (auto attend = dyn_cast<AttendOp>(op))
+    for (const AttendOp::Source &source : attend.getSources()) {
+      OldRead &read = reads.emplace_back(OldRead{source.keys, source.window, source.selection});
+      read.streams.push_back(source.value);
+    }
+  if (auto score = dyn_cast<ScoreOp>(op))
+    reads.push_back({{score.getKey()}, 0, score.getWithin()});
+  return reads;
 }
 
-/// Entries of `source` that a chunk touches, per new token of it.
-static double entriesPerToken(const AttendOp::Source &source, double context, double chunk) {
-  double every = cast<StreamType>(source.value.getType()).getEvery();
-  if (!source.window)
-    return context / every / chunk;
-  return std::min(context, source.window - 1 + chunk) / every / chunk;
+/// FLOP per new token to compute what `read` looks at from kept rows: a decoded
+/// token does it for all that it sees, those of a chunk share it.
+static FailureOr<double> rebuildFlops(Operation &op, const OldRead &read, double context,
+                                      int64_t chunk) {
+  FailureOr<Rebuild> rebuild = findRebuild(&op, read.streams);
+  if (failed(rebuild))
+    return failure();
+  Value stream = read.streams.front();
+  if (chunk == 1)
+    return rebuild->flops * visibleEntries(stream, read.window, read.selection, context);
+  double present = read.window ? std::min(context, read.window - 1.0 + chunk) : context;
+  return rebuild->flops * present / cast<StreamType>(stream.getType()).getEvery() / chunk;
 }
 
 /// The ops that run for each new token: not those whose results are only read
@@ -67,47 +80,14 @@ static LogicalResult addForm(ModelOp model, double context, int64_t chunk, FormW
     total.attend += flops.attend / every;
     total.score += flops.score / every;
     total.project += flops.project / every;
-    auto attend = dyn_cast<AttendOp>(op);
-    if (!attend)
-      continue;
-    for (const AttendOp::Source &source : attend.getSources()) {
-      FailureOr<double> flops = rebuildFlops(attend, source);
-      if (failed(flops))
+    for (const OldRead &read : oldReadsOf(op)) {
+      FailureOr<double> rebuild = rebuildFlops(op, read, context, chunk);
+      if (failed(rebuild))
         return failure();
-      total.rebuild += *flops * (chunk == 1 ? visibleEntries(source.value, source.window,
-                                                             source.selection, context)
-                                            : entriesPerToken(source, context, chunk));
+      total.rebuild += *rebuild;
     }
   }
   return success();
-}
-
-/// The kind of a layer by the visibilities of its sources.
-static std::string kindOf(const std::set<std::string> &visibilities) {
-  return visibilities.size() == 1 ? *visibilities.begin() : "mixed";
-}
-
-static std::vector<LayerKind> layersOf(ModelOp model) {
-  std::map<int64_t, std::set<std::string>> visibilities;
-  std::map<int64_t, int64_t> sources;
-  for (AttendOp attend : model.getBlock().getOps<AttendOp>()) {
-    int64_t layer = getLayer(attend);
-    for (const AttendOp::Source &source : attend.getSources()) {
-      bool pooled = cast<StreamType>(source.value.getType()).getEvery() > 1;
-      visibilities[layer].insert(source.selection ? "selected"
-                                 : source.window  ? "window"
-                                 : pooled         ? "compressed"
-                                                  : "full");
-      FailureOr<Rebuild> rebuild = findRebuild(attend, {source.value});
-      if (succeeded(rebuild) && !rebuild->kept.empty())
-        if (FailureOr<Keep> keep = getKeep(rebuild->kept.front()); succeeded(keep))
-          sources.try_emplace(layer, keep->layer);
-    }
-  }
-  std::vector<LayerKind> layers;
-  for (auto &[layer, kinds] : visibilities)
-    layers.push_back({layer, kindOf(kinds), sources.count(layer) ? sources[layer] : -1});
-  return layers;
 }
 
 FailureOr<PlanWork> attn::workOf(ModuleOp module, double context, int64_t chunk) {
@@ -119,14 +99,11 @@ FailureOr<PlanWork> attn::workOf(ModuleOp module, double context, int64_t chunk)
     if (failed(addForm(model, context, isPrefill ? chunk : 1,
                        isPrefill ? work.prefill : work.decode)))
       return failure();
-    if (!isPrefill) {
-      std::vector<LayerKind> layers = layersOf(model);
-      work.layers.insert(work.layers.end(), layers.begin(), layers.end());
-    }
   }
   if (!hasPrefill)
     for (ModelOp model : module.getOps<ModelOp>())
       if (failed(addForm(model, context, chunk, work.prefill)))
         return failure();
+  work.layers = layerKindsOf(module);
   return work;
 }

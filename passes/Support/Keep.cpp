@@ -90,10 +90,10 @@ private:
 
 } // namespace
 
-FailureOr<Keep> attn::getKeep(Value stream) {
-  auto dict = dyn_cast_or_null<DictionaryAttr>(getStreamAttr(stream, kKeepAttr));
+FailureOr<Keep> attn::parseKeep(Attribute value, StringRef name, Location loc) {
+  auto dict = dyn_cast_or_null<DictionaryAttr>(value);
   if (!dict)
-    return emitError(stream.getLoc(), "expected '") << kKeepAttr << "', a dictionary";
+    return emitError(loc, "expected '") << name << "', a dictionary";
   Keep keep;
   KeepReader reader(dict);
   reader.read("cache", keep.cache);
@@ -103,10 +103,13 @@ FailureOr<Keep> attn::getKeep(Value stream) {
   reader.read("layer", keep.layer, 0);
   reader.read("name", keep.name);
   reader.read("readers", keep.readers);
-  reader.read("rows", keep.rows, keep.kind == ::attnc::CacheKind::Ring ? 1 : 0);
+  reader.read("rows", keep.rows, keep.kind == ::attnc::CacheKind::Paged ? 0 : 1);
   reader.read("segment", keep.segment, 0);
   if (!reader.error().empty())
-    return emitError(stream.getLoc(), "in '") << kKeepAttr << "', " << reader.error() << "; found "
-                                              << dict;
+    return emitError(loc, "in '") << name << "', " << reader.error() << "; found " << dict;
   return keep;
+}
+
+FailureOr<Keep> attn::getKeep(Value stream) {
+  return parseKeep(getStreamAttr(stream, kKeepAttr), kKeepAttr, stream.getLoc());
 }

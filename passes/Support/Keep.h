@@ -25,7 +25,7 @@ struct Keep {
   int64_t segment = 0;           ///< place in its row
   std::string name;              ///< of the segment: "latent"
   ::attnc::CacheKind kind = ::attnc::CacheKind::Paged;
-  int64_t rows = 0;              ///< ring: rows per sequence; paged: 0
+  int64_t rows = 0;              ///< ring and state: rows per sequence; paged: 0
   int64_t every = 1;             ///< tokens per entry
   int64_t layer = 0;             ///< the layer that writes the cache
   std::vector<int64_t> readers;  ///< layers that read it, ascending
@@ -36,6 +36,10 @@ struct Keep {
   /// Whether both are segments of one and the same cache.
   bool sameCache(const Keep &other) const;
 };
+
+/// The value of the attribute `name`. Emits an error at `loc` and fails if it is
+/// absent or malformed.
+FailureOr<Keep> parseKeep(Attribute value, StringRef name, Location loc);
 
 /// True if `stream` is kept.
 bool isKept(Value stream);

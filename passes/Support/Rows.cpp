@@ -3,6 +3,7 @@
 
 #include "passes/Support/Rows.h"
 
+#include "passes/Support/Graph.h"
 #include "passes/Support/Streams.h"
 
 #include <set>
@@ -100,4 +101,40 @@ SmallVector<Keep> attn::formRows(ModelOp model, ArrayRef<KeptStream> streams,
     }
   }
   return keeps;
+}
+
+/// True if only choosers read the old elements of what `op` makes: no attend
+/// does, but some other op.
+static bool feedsOnlyChoices(CompressOp op) {
+  SmallVector<Value> work = {op.getResult()};
+  DenseSet<Value> visited;
+  bool isChosenBy = false;
+  while (!work.empty()) {
+    Value stream = work.pop_back_val();
+    if (!visited.insert(stream).second)
+      continue;
+    for (OpOperand &use : stream.getUses()) {
+      if (historyUse(use).kind == HistoryUse::Kind::None) {
+        if (isRecomputable(use.getOwner()))
+          llvm::append_range(work, use.getOwner()->getResults());
+        continue;
+      }
+      if (isa<AttendOp>(use.getOwner()))
+        return false;
+      isChosenBy |= isa<ScoreOp>(use.getOwner());
+    }
+  }
+  return isChosenBy;
+}
+
+Keep attn::placeState(CompressOp op, const FoldState &state, llvm::StringSet<> &taken) {
+  Keep keep;
+  keep.kind = ::attnc::CacheKind::State, keep.rows = state.rows;
+  keep.every = op.getType().getEvery();
+  keep.layer = getLayer(op), keep.readers = {keep.layer};
+  keep.name = "fold";
+  keep.cache = makeUnique("layers." + std::to_string(keep.layer) +
+                              (feedsOnlyChoices(op) ? ".index_fold" : ".main_fold"),
+                          taken);
+  return keep;
 }

@@ -8,6 +8,7 @@
 #ifndef ATTNC_PASSES_SUPPORT_ROWS_H
 #define ATTNC_PASSES_SUPPORT_ROWS_H
 
+#include "passes/Support/FoldState.h"
 #include "passes/Support/Keep.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -31,6 +32,10 @@ struct KeptStream {
 /// Decides names, layers and places in rows of all kept streams of `model`.
 /// Cache names in `taken` are avoided, and those given are added.
 SmallVector<Keep> formRows(ModelOp model, ArrayRef<KeptStream> streams, llvm::StringSet<> &taken);
+
+/// Decides where the state of `op` lives: a cache of its own, named after what
+/// reads the old elements of what it makes.
+Keep placeState(CompressOp op, const FoldState &state, llvm::StringSet<> &taken);
 
 } // namespace mlir::attn
 

@@ -124,7 +124,7 @@ attn.model @m(%x: !attn.stream<4>) {
 // -----
 
 attn.model @m(%x: !attn.stream<4>) {
-  // expected-error @+1 {{unknown attribute 'attn.tracee'; expected 'attn.trace', 'attn.id', 'attn.storage' or 'attn.keep'}}
+  // expected-error @+1 {{unknown attribute 'attn.tracee'; expected 'attn.trace', 'attn.id', 'attn.storage', 'attn.keep' or 'attn.state'}}
   %y = attn.round %x to <bf16> {attn.tracee = "y"} : !attn.stream<4>
   attn.return
 }

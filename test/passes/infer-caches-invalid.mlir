@@ -44,9 +44,22 @@ attn.model @remarks(%q: !attn.stream<4>, %x: !attn.stream<8>) -> !attn.stream<4>
 
 // -----
 
+// Of a fold the state instead of old elements.
+
+// expected-remark@+1 {{note: fold states take 48 bytes per sequence; open rows of values and gates would take 32}}
 attn.model @folds(%q: !attn.stream<4>, %x: !attn.stream<4>) -> !attn.stream<4> {
-  // expected-error@+1 {{'attn.compress' op folds its history into a state; only whole histories and windows can be planned}}
+  // expected-remark@+2 {{applied: layers.0.main keeps latent, 4 x bf16, every entry}}
+  // expected-remark@+1 {{applied: layers.0.main_fold keeps 3 x 4 x f32, 48 bytes: a running softmax (acc, max, sum) of each open block; the 2 open rows of values and gates would be 32 bytes}}
   %k = attn.compress every 2 (%x at 0 : !attn.stream<4>) -> !attn.stream<4, every 2>
   %o = attn.attend scale 1.0 causal (%q, %k : !attn.stream<4>, !attn.stream<4, every 2>) values %k : !attn.stream<4, every 2> -> !attn.stream<4>
   attn.return %o : !attn.stream<4>
+}
+
+// -----
+
+// expected-remark@+1 {{note: fold states take 144 bytes per sequence; open rows of values and gates would take 288}}
+attn.model @overlap(%v: !attn.stream<4>, %g: !attn.stream<4>) -> !attn.stream<4, every 3> {
+  // expected-remark@+1 {{applied: layers.0.main_fold keeps 9 x 4 x f32, 144 bytes: a running softmax (acc, max, sum) of each open block; the 6 open rows of values and gates would be 288 bytes}}
+  %k = attn.compress every 3 (%v, %g at -1 : !attn.stream<4>, !attn.stream<4>), (%v at 0 : !attn.stream<4>) -> !attn.stream<4, every 3>
+  attn.return %k : !attn.stream<4, every 3>
 }

@@ -29,6 +29,8 @@ struct Expected {
   Absorb absorb = Absorb::Cost;
   Cut cut = Cut::Cost;
   int64_t balance = 200;
+  int64_t stateBytes = 0; ///< per sequence
+  int64_t mainCaches = -1, indexCaches = -1; ///< paged ones; -1: any number
 };
 
 class PublishedNumbers : public ::testing::TestWithParam<Expected> {};
@@ -49,10 +51,16 @@ TEST_P(PublishedNumbers, FollowFromTheCut) {
   auto plan = planOf(*module);
   ASSERT_TRUE(succeeded(plan));
   double bytes = 0;
-  int64_t rings = 0;
+  int64_t rings = 0, stateBytes = 0, mainCaches = 0, indexCaches = 0;
   for (const CacheDesc &cache : *plan) {
     if (cache.kind == CacheKind::Paged) {
       bytes += double(cache.rowBytes) / cache.every;
+      bool isIndex = cache.segments.size() == 1 && cache.segments[0].name == "index_key";
+      ++(isIndex ? indexCaches : mainCaches);
+      continue;
+    }
+    if (cache.kind == CacheKind::State) {
+      stateBytes += cache.rows * cache.rowBytes;
       continue;
     }
     EXPECT_EQ(cache.rows, expected.ringRows) << cache.name;
@@ -60,6 +68,11 @@ TEST_P(PublishedNumbers, FollowFromTheCut) {
   }
   EXPECT_EQ(bytes, expected.bytesPerToken);
   EXPECT_EQ(rings, expected.ringRows ? info.layers : 0);
+  EXPECT_EQ(stateBytes, expected.stateBytes);
+  if (expected.mainCaches >= 0) {
+    EXPECT_EQ(mainCaches, expected.mainCaches);
+    EXPECT_EQ(indexCaches, expected.indexCaches);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -78,6 +91,20 @@ INSTANTIATE_TEST_SUITE_P(
                  Cut::Cost, 530},
         Expected{"v3_never_bytes", "../configs/deepseek-v3.json", 70272, 0, Absorb::Never,
                  Cut::Bytes},
+        Expected{"v32", "../configs/deepseek-v3.2.json", 85888, 0, Absorb::Cost, Cut::Cost, 200,
+                 0, 61, 61},
+        Expected{"v4_flash", "../configs/deepseek-v4-flash.json", 6880, 128, Absorb::Cost,
+                 Cut::Cost, 200, 606720, 41, 21},
+        Expected{"v4_pro", "../configs/deepseek-v4-pro.json", 9848, 128, Absorb::Cost, Cut::Cost,
+                 200, 881664, 61, 30},
+        Expected{"v41_flash", "../configs/deepseek-v4.1-flash.json", 3200, 128, Absorb::Cost,
+                 Cut::Cost, 200, 18432, 4, 4},
+        Expected{"v41_flash_505", "../configs/deepseek-v4.1-flash.json", 3200, 128, Absorb::Cost,
+                 Cut::Cost, 505, 18432, 4, 4},
+        Expected{"v41_flash_530", "../configs/deepseek-v4.1-flash.json", 2560, 128, Absorb::Cost,
+                 Cut::Cost, 530, 18432, 4, 0},
+        Expected{"v41_flash_bytes", "../configs/deepseek-v4.1-flash.json", 2560, 128,
+                 Absorb::Cost, Cut::Bytes, 200, 18432, 4, 0},
         Expected{"mha_4096", "Inputs/mha-4096.json", 524288, 0},
         Expected{"mha_4096_bytes", "Inputs/mha-4096.json", 262144, 0, Absorb::Cost, Cut::Bytes},
         Expected{"mha_8192_bytes", "Inputs/mha-8192.json", 524288, 0, Absorb::Cost, Cut::Bytes}),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "dialect/Attn/IR/Attn.h"
+#include "dialect/Attn/IR/AttnState.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -35,12 +36,12 @@ LogicalResult AttnDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     valid = isa<IntegerAttr>(value), expected = "an integer";
   else if (name == kStorageAttr)
     valid = isa<FormatAttr>(value), expected = "a format";
-  else if (name == kKeepAttr)
+  else if (name == kKeepAttr || name == kStateAttr)
     valid = isa<DictionaryAttr>(value), expected = "a dictionary";
   else
     return op->emitOpError("unknown attribute '")
            << name << "'; expected '" << kTraceAttr << "', '" << kIdAttr << "', '"
-           << kStorageAttr << "' or '" << kKeepAttr << "'";
+           << kStorageAttr << "', '" << kKeepAttr << "' or '" << kStateAttr << "'";
   if (op->getNumResults() != 1)
     return op->emitOpError("'") << name << "' describes the one result of an op; found an op with "
                                 << op->getNumResults();
