@@ -49,8 +49,7 @@ int64_t AttendLayout::place(int64_t count) {
   return offset;
 }
 
-AttendLayout::AttendLayout(const AttendSpec &spec, const AttendForm &form,
-                           int64_t tileEntries, int64_t maxRows) {
+AttendLayout::AttendLayout(const AttendSpec &spec, const AttendForm &form, int64_t maxRows) {
   int64_t c = form.channels;
   keyVectors = roundUp(spec.dk(), c) / c;
   valueVectors = roundUp(spec.dv(), c) / c;
@@ -67,9 +66,9 @@ AttendLayout::AttendLayout(const AttendSpec &spec, const AttendForm &form,
     tileStride += form.lanes;
   int64_t passes = roundUp(maxRows, form.rowsPerPass()) / form.rowsPerPass();
   int64_t lanes = passes * form.width();
-  tile = place(tileEntries * tileStride);
+  tile = place(form.tile * tileStride);
   queries = place(keyVectors * lanes);
-  scores = place(tileEntries * form.width());
+  scores = place(form.tile * form.width());
   acc = place(valueVectors * lanes);
   max = place(lanes);
   sum = place(lanes);
@@ -85,8 +84,8 @@ AttendLayout::AttendLayout(const AttendSpec &spec, const AttendForm &form,
 
 AttendWriter::AttendWriter(KernelScope &kernel, const AttendSpec &spec,
                            const AttendForm &form, const AttendChoice &choice)
-    : e(kernel.e), spec(spec), form(form), tileEntries(choice.tile),
-      layout(spec, form, choice.tile, choice.maxRows), a(AttendArgs::declare(kernel, spec)) {}
+    : e(kernel.e), spec(spec), form(form),
+      layout(spec, form, choice.maxRows), a(AttendArgs::declare(kernel, spec)) {}
 
 void AttendWriter::write() {
   passes = (a.rows + (form.rowsPerPass() - 1)) / form.rowsPerPass();
@@ -95,8 +94,8 @@ void AttendWriter::write() {
   fillBounds();
   initState();
   e.when(equal(a.init, e.index(0)), [&] { loadState(); });
-  e.loop(a.begin, a.end, tileEntries, [&](Val entry) {
-    Val count = e.min(a.end - entry, e.index(tileEntries));
+  e.loop(a.begin, a.end, form.tile, [&](Val entry) {
+    Val count = e.min(a.end - entry, e.index(form.tile));
     unpack(entry, count);
     e.loop(e.index(0), passes, 1, [&](Val pass) { visit(pass, entry, count); });
   });
@@ -149,7 +148,7 @@ void emitAttend(ModuleOp module, const std::string &name, const AttendSpec &spec
     Builder b(module.getContext());
     kernel.function()->setAttr("passthrough", b.getStrArrayAttr({"noinline"}));
     forms.push_back(kernel.function());
-    AttendLayout layout(spec, form, choice.tile, choice.maxRows);
+    AttendLayout layout(spec, form, choice.maxRows);
     scratch = std::max(scratch, layout.size * 4);
   }
   {

@@ -42,7 +42,7 @@ struct AttendArgs {
 
 /// Where things lie in scratch, in f32 from its start, for one form.
 struct AttendLayout {
-  AttendLayout(const AttendSpec &spec, const AttendForm &form, int64_t tile, int64_t maxRows);
+  AttendLayout(const AttendSpec &spec, const AttendForm &form, int64_t maxRows);
 
   int64_t keyVectors = 0;   ///< channel vectors of a query: dk / C, rounded up
   int64_t valueVectors = 0; ///< dv / C, rounded up
@@ -109,7 +109,6 @@ private:
   Emit &e;
   const AttendSpec &spec;
   const AttendForm form;
-  const int64_t tileEntries;
   const AttendLayout layout;
   AttendArgs a;
   Val passes;

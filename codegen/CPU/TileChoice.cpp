@@ -26,6 +26,13 @@ AttendForm makeForm(const CpuTarget &target, int64_t channels, int64_t vectors) 
   return form;
 }
 
+/// With few rows a tile is written and read about once: it should stay in the
+/// first cache if a short one can.
+int64_t narrowTile(const AttendSpec &spec) {
+  int64_t rowBytes = 4 * (spec.dk() + (spec.valueKey < 0 ? spec.dv() : 0));
+  return 24 * rowBytes <= 28 * 1024 ? 24 : 48;
+}
+
 } // namespace
 
 AttendChoice chooseAttend(const AttendSpec &spec, const CpuTarget &target) {
@@ -49,6 +56,7 @@ AttendChoice chooseAttend(const AttendSpec &spec, const CpuTarget &target) {
     if (rows < least || rows >= wide.rowsPerPass())
       continue;
     choice.forms.push_back(form);
+    choice.forms.back().tile = narrowTile(spec);
     least = 4 * rows;
   }
   if (choice.forms.empty() || choice.maxRows > choice.forms.back().rowsPerPass())

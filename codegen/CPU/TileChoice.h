@@ -22,6 +22,7 @@ struct AttendForm {
   int64_t vectors = 2;  ///< G: vectors of rows that one pass works on
   int64_t keys = 12;    ///< entries per block of the score loop
   int64_t values = 8;   ///< channel vectors per block of the value loop
+  int64_t tile = 48;    ///< entries unpacked at a time; a multiple of `keys`
 
   int64_t rowsPerVector() const { return lanes / channels; }
   int64_t rowsPerPass() const { return rowsPerVector() * vectors; }
@@ -29,8 +30,6 @@ struct AttendForm {
 };
 
 struct AttendChoice {
-  /// Entries unpacked at a time; every form's `keys` divides it.
-  int64_t tile = 48;
   /// By ascending rowsPerPass; an item takes the first that holds its rows, the
   /// last one in several passes.
   std::vector<AttendForm> forms;

@@ -227,7 +227,7 @@ TEST(CpuTiles, BlocksDivideTheTile) {
       EXPECT_EQ(choice.maxRows % heads, 0);
       int64_t before = 0;
       for (const AttendForm &form : choice.forms) {
-        EXPECT_EQ(choice.tile % form.keys, 0) << name << " " << heads;
+        EXPECT_EQ(form.tile % form.keys, 0) << name << " " << heads;
         EXPECT_GT(form.rowsPerPass(), before);
         before = form.rowsPerPass();
         EXPECT_EQ(form.lanes, target.lanes);
