@@ -1,12 +1,14 @@
 //===- CommandExplain.cpp - attnc explain ----------------------------------------===//
 // SPDX-License-Identifier: Apache-2.0
 //
-// Three parts: the graph of the input (or of one layer), what each pass changed
-// and why or why not, and what is kept in the end.
+// Four parts: the graph of the input (or of one layer), what each pass changed
+// and why or why not, what is kept in the end, and whose rows and picks the
+// layers read.
 //
 //===----------------------------------------------------------------------===//
 
 #include "passes/CachePlanning.h"
+#include "passes/Work.h"
 #include "tools/attnc/Compilation.h"
 #include "tools/attnc/Diagnostics.h"
 
@@ -93,6 +95,14 @@ void printCounts(const attn::PassReport &report, const std::string &pass) {
   }
 }
 
+/// "ring of 128 rows", "paged every 4"
+std::string describeKind(const CacheDesc &cache) {
+  std::string text(stringify(cache.kind));
+  if (cache.kind != CacheKind::Paged)
+    return text + " of " + std::to_string(cache.rows) + " rows";
+  return cache.every == 1 ? text : text + " every " + std::to_string(cache.every);
+}
+
 void printCaches(const std::vector<CacheDesc> &caches, std::optional<int64_t> layer) {
   for (const CacheDesc &cache : caches) {
     if (layer && cache.layer != *layer &&
@@ -103,11 +113,35 @@ void printCaches(const std::vector<CacheDesc> &caches, std::optional<int64_t> la
       segments += (segments.empty() ? "" : " | ") + s.name + " " + std::to_string(s.channels) +
                   " x " + s.format.str();
     std::printf("  %-24s %s, %lld bytes a row: %s\n", cache.name.c_str(),
-                cache.kind == CacheKind::Ring
-                    ? ("ring of " + std::to_string(cache.rows) + " rows").c_str()
-                    : std::string(stringify(cache.kind)).c_str(),
-                (long long)cache.rowBytes, segments.c_str());
+                describeKind(cache).c_str(), (long long)cache.rowBytes, segments.c_str());
   }
+}
+
+/// "of layer 2", or "of its own" where that is the layer itself.
+std::string ownerText(int64_t owner, int64_t layer) {
+  return owner == layer ? "of its own" : "of layer " + std::to_string(owner);
+}
+
+/// Prints who owns rows and picks and who reads them; layers that do the same
+/// share a line.
+void printLayers(const std::vector<attn::LayerKind> &kinds, std::optional<int64_t> wanted) {
+  std::vector<std::pair<std::string, std::string>> lines; // text, layers
+  for (const attn::LayerKind &kind : kinds) {
+    if (wanted && kind.layer != *wanted)
+      continue;
+    std::string text = kind.kind;
+    if (kind.kvSource >= 0)
+      text += ": rows " + ownerText(kind.kvSource, kind.layer);
+    if (kind.indexSource >= 0)
+      text += ", picks " + ownerText(kind.indexSource, kind.layer);
+    auto line = std::find_if(lines.begin(), lines.end(),
+                             [&](auto &known) { return known.first == text; });
+    if (line == lines.end())
+      line = lines.insert(lines.end(), {text, ""});
+    line->second += (line->second.empty() ? "" : ", ") + std::to_string(kind.layer);
+  }
+  for (const auto &[text, layers] : lines)
+    std::printf("  %s: layers %s\n", text.c_str(), layers.c_str());
 }
 
 } // namespace
@@ -150,6 +184,8 @@ int attnc::runExplain(const Invocation &invocation) {
   if (invocation.pass.empty()) {
     std::printf("\nwhat is kept\n");
     printCaches(*caches, invocation.layer);
+    std::printf("\nwhat the layers read\n");
+    printLayers(attn::layerKindsOf(c.planned()), invocation.layer);
     for (const std::string &note : c.info().notes)
       std::printf("note: %s\n", note.c_str());
   }

@@ -51,6 +51,8 @@ Result<PlannedInput> attnc::planInput(const std::string &path, const Invocation 
     layer.kind = kind.kind;
     if (kind.kvSource >= 0)
       layer.keyValueSource = kind.kvSource;
+    if (kind.indexSource >= 0)
+      layer.indexSource = kind.indexSource;
     report.layerKinds.push_back(layer);
   }
   report.notes = c.info().notes;
