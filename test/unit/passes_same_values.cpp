@@ -163,7 +163,8 @@ TEST_P(WholePlan, BothFormsComputeTheGraph) {
 static std::vector<PlanCase> planCases() {
   std::vector<PlanCase> cases;
   for (const char *model : {"llama_mha", "llama_gqa", "llama_mqa", "mistral_window",
-                            "gpt_oss_sink", "deepseek_v2_lite", "deepseek_v3"})
+                            "gpt_oss_sink", "deepseek_v2_lite", "deepseek_v3", "deepseek_v32",
+                            "deepseek_v4", "deepseek_v41"})
     for (auto [absorb, cut] : {std::make_pair(Absorb::Cost, Cut::Cost),
                                std::make_pair(Absorb::Always, Cut::Flops),
                                std::make_pair(Absorb::Never, Cut::Bytes)})
