@@ -202,16 +202,17 @@ private:
         twin.getDefiningOp()->setAttr(kStateAttr, keep.toAttr(&getContext()));
       reporter.applied(op, keep.cache + " keeps " + Twine(keep.rows) + " x " +
                                Twine(state->channels) + " x f32, " + Twine(state->bytes()) +
-                               " bytes: a running softmax (acc, max, sum) of each open block; the " +
-                               Twine(state->openRows) + " open rows of values and gates would be " +
-                               Twine(state->openBytes) + " bytes");
+                               " bytes: a running softmax (acc, max, sum) of each open block; " +
+                               "the " + Twine(state->openRows) + " open rows of values and gates " +
+                               "would be " + Twine(state->openBytes) + " bytes");
       reporter.count("fold-states");
       bytes = llvm::SaturatingAdd<uint64_t>(bytes, state->bytes());
       openBytes = llvm::SaturatingAdd<uint64_t>(openBytes, state->openBytes);
     }
     if (bytes)
-      reporter.note(model, "fold states take " + Twine(bytes) + " bytes per sequence; open rows of "
-                           "values and gates would take " + Twine(openBytes));
+      reporter.note(model, "fold states take " + Twine(bytes) +
+                               " bytes per sequence; open rows of values and gates would take " +
+                               Twine(openBytes));
     return success();
   }
 

@@ -104,7 +104,8 @@ private:
     if (keep->format != ::attnc::Format())
       return op.emitOpError("has a state of ") << keep->format.str() << "; expected f32";
     if (!caches[keep->cache].try_emplace(keep->segment, *keep).second)
-      return op.emitOpError("has a state in ") << keep->cache << ", which something else is already";
+      return op.emitOpError("has a state in ")
+             << keep->cache << ", which something else is already";
     states[getStreamId(op.getResult()).value_or(INT64_MAX)] = keep->cache;
     return success();
   }
