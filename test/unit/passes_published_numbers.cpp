@@ -31,6 +31,7 @@ struct Expected {
   int64_t balance = 200;
   int64_t stateBytes = 0; ///< per sequence
   int64_t mainCaches = -1, indexCaches = -1; ///< paged ones; -1: any number
+  Storage storage = Storage::BF16;
 };
 
 class PublishedNumbers : public ::testing::TestWithParam<Expected> {};
@@ -39,11 +40,13 @@ TEST_P(PublishedNumbers, FollowFromTheCut) {
   const Expected &expected = GetParam();
   MLIRContext context;
   ImportInfo info;
-  auto module = importModel(std::string(ATTNC_TEST_DATA) + "/" + expected.config, context, {},
+  ImportOptions import;
+  import.trainedRoundings = expected.storage == Storage::Published;
+  auto module = importModel(std::string(ATTNC_TEST_DATA) + "/" + expected.config, context, import,
                             info);
   ASSERT_TRUE(module) << info.error;
   PlanOptions options;
-  options.storage = Storage::BF16, options.verifyEach = true;
+  options.storage = expected.storage, options.verifyEach = true;
   options.absorb = expected.absorb, options.cut = expected.cut;
   options.balance = expected.balance;
   PassReport report;
@@ -93,12 +96,16 @@ INSTANTIATE_TEST_SUITE_P(
                  Cut::Bytes},
         Expected{"v32", "../configs/deepseek-v3.2.json", 85888, 0, Absorb::Cost, Cut::Cost, 200,
                  0, 61, 61},
+        Expected{"v32_published", "../configs/deepseek-v3.2.json", 48068, 0, Absorb::Cost,
+                 Cut::Cost, 200, 0, 61, 61, Storage::Published},
         Expected{"v4_flash", "../configs/deepseek-v4-flash.json", 6880, 128, Absorb::Cost,
                  Cut::Cost, 200, 606720, 41, 21},
         Expected{"v4_pro", "../configs/deepseek-v4-pro.json", 9848, 128, Absorb::Cost, Cut::Cost,
                  200, 881664, 61, 30},
         Expected{"v41_flash", "../configs/deepseek-v4.1-flash.json", 3200, 128, Absorb::Cost,
                  Cut::Cost, 200, 18432, 4, 4},
+        Expected{"v41_flash_published", "../configs/deepseek-v4.1-flash.json", 890, 128,
+                 Absorb::Cost, Cut::Cost, 200, 18432, 4, 4, Storage::Published},
         Expected{"v41_flash_505", "../configs/deepseek-v4.1-flash.json", 3200, 128, Absorb::Cost,
                  Cut::Cost, 505, 18432, 4, 4},
         Expected{"v41_flash_530", "../configs/deepseek-v4.1-flash.json", 2560, 128, Absorb::Cost,
