@@ -28,12 +28,14 @@ attn.model @m(%q: !attn.stream<8>, %k: !attn.stream<8>, %w: !attn.stream<8>,
     values %k : !attn.stream<8> {layer = 1 : i64} -> !attn.stream<8>
   %o2 = attn.attend scale 1.0
     window 4 (%o1, %w : !attn.stream<8>, !attn.stream<8>) values %w : !attn.stream<8>
-    causal (%o1, %c : !attn.stream<8>, !attn.stream<8, every 2>) values %c : !attn.stream<8, every 2>
+    causal (%o1, %c : !attn.stream<8>, !attn.stream<8, every 2>)
+        values %c : !attn.stream<8, every 2>
     {layer = 2 : i64} -> !attn.stream<8>
   %s3 = attn.score relu scale 1.0 (%iq, %ik3 : !attn.stream<4>, !attn.stream<4, every 2>)
     {layer = 3 : i64} -> !attn.scores<every 2>
   %t3 = attn.top_k %s3 {layer = 3 : i64} : !attn.scores<every 2> -> !attn.selection<3, every 2>
-  %e3 = attn.expand %t3 {layer = 3 : i64} : !attn.selection<3, every 2> -> !attn.selection<3, block 2>
+  %e3 = attn.expand %t3 {layer = 3 : i64} : !attn.selection<3, every 2>
+      -> !attn.selection<3, block 2>
   %o3 = attn.attend scale 1.0
     select %e3 : !attn.selection<3, block 2> (%o2, %k : !attn.stream<8>, !attn.stream<8>)
     values %k : !attn.stream<8> {layer = 3 : i64} -> !attn.stream<8>
@@ -48,10 +50,12 @@ attn.model @m(%q: !attn.stream<8>, %k: !attn.stream<8>, %w: !attn.stream<8>,
   %t5 = attn.block_top_k %s5 block 2 max {layer = 5 : i64} : !attn.scores<every 2>
     -> !attn.selection<2, every 2, block 2>
   %o5 = attn.attend scale 1.0
-    select %t5 : !attn.selection<2, every 2, block 2> (%o4, %c : !attn.stream<8>, !attn.stream<8, every 2>)
+    select %t5 : !attn.selection<2, every 2, block 2>
+        (%o4, %c : !attn.stream<8>, !attn.stream<8, every 2>)
     values %c : !attn.stream<8, every 2> {layer = 5 : i64} -> !attn.stream<8>
   %o6 = attn.attend scale 1.0
-    select %t5 : !attn.selection<2, every 2, block 2> (%o5, %c : !attn.stream<8>, !attn.stream<8, every 2>)
+    select %t5 : !attn.selection<2, every 2, block 2>
+        (%o5, %c : !attn.stream<8>, !attn.stream<8, every 2>)
     values %c : !attn.stream<8, every 2> {layer = 6 : i64} -> !attn.stream<8>
   %o7 = attn.attend scale 1.0
     causal (%o6, %k : !attn.stream<8>, !attn.stream<8>) values %k : !attn.stream<8>
@@ -64,11 +68,14 @@ attn.model @m(%q: !attn.stream<8>, %k: !attn.stream<8>, %w: !attn.stream<8>,
 /// A score whose keys are made again from the latent that an attend reads.
 const char *const kRebuiltKeys = R"(
 attn.weight @iw : 4x8
-attn.model @m(%q: !attn.stream<8>, %c: !attn.stream<8, every 2>, %iq: !attn.stream<4>) -> !attn.stream<8> {
+attn.model @m(%q: !attn.stream<8>, %c: !attn.stream<8, every 2>, %iq: !attn.stream<4>)
+    -> !attn.stream<8> {
   %ik = attn.linear %c, @iw : (!attn.stream<8, every 2>) -> !attn.stream<4, every 2>
-  %s = attn.score relu scale 1.0 (%iq, %ik : !attn.stream<4>, !attn.stream<4, every 2>) -> !attn.scores<every 2>
+  %s = attn.score relu scale 1.0 (%iq, %ik : !attn.stream<4>, !attn.stream<4, every 2>)
+      -> !attn.scores<every 2>
   %t = attn.top_k %s : !attn.scores<every 2> -> !attn.selection<3, every 2>
-  %o = attn.attend scale 1.0 select %t : !attn.selection<3, every 2> (%q, %c : !attn.stream<8>, !attn.stream<8, every 2>)
+  %o = attn.attend scale 1.0 select %t : !attn.selection<3, every 2>
+      (%q, %c : !attn.stream<8>, !attn.stream<8, every 2>)
     values %c : !attn.stream<8, every 2> -> !attn.stream<8>
   attn.return %o : !attn.stream<8>
 }
