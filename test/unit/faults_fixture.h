@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A graph is compiled once, in this process, for the CPU and for the reference
-// executor; a Session feeds either one step by step, with sequences that the
-// test starts, grows and drops. Where answers are known by hand the graphs use
-// zero queries: every visible position weighs the same, and the output is the
-// mean of the visible values.
+// executor. A Session feeds either one step by step, with sequences that the
+// test starts, grows and drops; with OwnPages the test says what lies where.
+// Where answers are known by hand the graphs use zero queries: every visible
+// position weighs the same, and the output is the mean of the visible values.
 //
 //===----------------------------------------------------------------------===//
 #ifndef ATTNC_TEST_UNIT_FAULTS_FIXTURE_H
@@ -21,6 +21,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <map>
@@ -129,7 +130,7 @@ private:
 struct SmallGraph {
   std::string visibility = "causal";
   std::vector<float> query = std::vector<float>(64);
-  std::vector<float> sinks; ///< of two heads, or none
+  std::vector<float> sinks = {}; ///< of two heads, or none
   std::map<std::string, std::string> plan = {};
 };
 
@@ -183,7 +184,8 @@ inline double meanOfVisible(int64_t position, int64_t window,
 /// Sequences on one backend. Fresh pages are full of NaN.
 class Session {
 public:
-  explicit Session(StepBackend &backend) : backend(backend), sequences(backend.caches(), {true, {}}) {}
+  explicit Session(StepBackend &backend)
+      : backend(backend), sequences(backend.caches(), {true, {}}) {}
 
   /// Token p of a sequence has the value valueOf(sequence, p) in all channels.
   std::function<double(int64_t sequence, int64_t position)> valueOf =
@@ -238,6 +240,53 @@ public:
   StepBackend &backend;
   Sequences sequences;
   std::vector<float> rows; ///< all outputs of the last step
+};
+
+/// Some new tokens of a sequence, by the value of each.
+struct Slice {
+  int64_t start = 0;
+  std::vector<float> values;
+  std::vector<int32_t> table;
+};
+
+/// Pages of the one cache of a backend.
+class OwnPages {
+public:
+  OwnPages(StepBackend &backend, int64_t count, uint8_t fill)
+      : backend(backend), cache(backend.caches().at(0)),
+        bytes(size_t(count * cache.pageBytes), fill) {}
+
+  /// The rows of the output; NaN where the step left one out.
+  std::vector<float> step(const std::vector<Slice> &slices) {
+    std::vector<float> in;
+    StepBatch batch;
+    for (const Slice &slice : slices) {
+      batch.sequences.push_back(
+          {slice.start, int64_t(slice.values.size()), batch.tokens, {slice.table.data()}});
+      batch.tokens += int64_t(slice.values.size());
+      for (float value : slice.values)
+        in.insert(in.end(), size_t(backend.hidden()), value);
+    }
+    std::vector<float> out(in.size(), std::numeric_limits<float>::quiet_NaN());
+    batch.caches = {{bytes.data(), cache.pageBytes}};
+    batch.input = in.data();
+    batch.output = out.data();
+    EXPECT_EQ(backend.step(batch, nullptr), "");
+    return out;
+  }
+
+  /// Puts the values of one segment, kept in f32, into an entry.
+  void write(int32_t page, int64_t slot, size_t segment, const std::vector<float> &values) {
+    ASSERT_EQ(cache.segments[segment].bytes(), int64_t(values.size() * 4));
+    const SegmentPlace &place = cache.places[segment];
+    std::memcpy(bytes.data() + page * cache.pageBytes + place.data + slot * place.dataStride,
+                values.data(), values.size() * 4);
+  }
+
+private:
+  StepBackend &backend;
+  const CacheDesc &cache;
+  std::vector<uint8_t> bytes;
 };
 
 } // namespace attnc::test

@@ -15,55 +15,6 @@ using namespace attnc::test;
 
 namespace {
 
-/// Some new tokens of a sequence, by the value of each.
-struct Slice {
-  int64_t start = 0;
-  std::vector<float> values;
-  std::vector<int32_t> table;
-};
-
-/// Pages of the one cache of a backend.
-class OwnPages {
-public:
-  OwnPages(StepBackend &backend, int64_t count, uint8_t fill)
-      : backend(backend), cache(backend.caches().at(0)),
-        bytes(size_t(count * cache.pageBytes), fill) {}
-
-  /// The rows of the output; NaN where the step left one out.
-  std::vector<float> step(const std::vector<Slice> &slices) {
-    std::vector<float> in;
-    StepBatch batch;
-    for (const Slice &slice : slices) {
-      batch.sequences.push_back(
-          {slice.start, int64_t(slice.values.size()), batch.tokens, {slice.table.data()}});
-      batch.tokens += int64_t(slice.values.size());
-      for (float value : slice.values)
-        for (int channel = 0; channel < 8; ++channel)
-          in.push_back(value);
-    }
-    std::vector<float> out(in.size(), std::numeric_limits<float>::quiet_NaN());
-    batch.caches = {{bytes.data(), cache.pageBytes}};
-    batch.input = in.data();
-    batch.output = out.data();
-    EXPECT_EQ(backend.step(batch, nullptr), "");
-    return out;
-  }
-
-  /// Puts `value` in all channels of an entry, in f32.
-  void write(int32_t page, int64_t slot, float value) {
-    for (size_t segment = 0; segment < cache.segments.size(); ++segment)
-      for (int64_t channel = 0; channel < cache.segments[segment].channels; ++channel)
-        std::memcpy(bytes.data() + page * cache.pageBytes + cache.places[segment].data +
-                        slot * cache.places[segment].dataStride + channel * 4,
-                    &value, 4);
-  }
-
-private:
-  StepBackend &backend;
-  const CacheDesc &cache;
-  std::vector<uint8_t> bytes;
-};
-
 std::vector<float> upTo(int64_t count, float first = 0) {
   std::vector<float> values(size_t(count), 0);
   std::iota(values.begin(), values.end(), first);
@@ -157,7 +108,9 @@ TEST(PageFaults, LongSumsOfFlatScores) {
         for (int64_t page = length / 64; page-- > 0;)
           table.push_back(int32_t(page));
         for (int64_t e = 0; e + 1 < length; ++e)
-          pages.write(table[size_t(e / 64)], e % 64, e % 2 ? odd : 1);
+          for (size_t segment : {0, 1})
+            pages.write(table[size_t(e / 64)], e % 64, segment,
+                        std::vector<float>(4, e % 2 ? odd : 1));
         std::vector<float> got = pages.step({{length - 1, {odd}, table}});
         EXPECT_NEAR(got[0], (1 + odd) / 2, 1e-6);
         if (odd == 1)

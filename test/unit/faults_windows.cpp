@@ -15,13 +15,19 @@ namespace {
 /// A graph with a window, compiled once per window.
 class WindowFaults : public testing::Test {
 protected:
-  void forBoth(int64_t window, const std::function<void(Session &)> &body) {
+  /// Without a window if `window` is 0.
+  CompiledGraph &graphOf(int64_t window) {
     static std::map<int64_t, std::unique_ptr<CompiledGraph>> graphs;
     auto &graph = graphs[window];
     if (!graph)
       graph = compileSmall({window ? "window " + std::to_string(window) : "causal"});
-    ASSERT_EQ(graph->error, "");
-    for (auto &[name, backend] : graph->backends) {
+    return *graph;
+  }
+
+  void forBoth(int64_t window, const std::function<void(Session &)> &body) {
+    CompiledGraph &graph = graphOf(window);
+    ASSERT_EQ(graph.error, "");
+    for (auto &[name, backend] : graph.backends) {
       SCOPED_TRACE(name);
       ASSERT_EQ(backend->caches().size(), 1u);
       ASSERT_EQ(backend->caches()[0].kind, window ? CacheKind::Ring : CacheKind::Paged);
@@ -76,6 +82,21 @@ TEST_F(WindowFaults, LengthsAroundTheWindow) {
               session.expectMeans(one, chunk, window);
         }
       });
+}
+
+TEST_F(WindowFaults, TheInterpreterSeesTheSamePositions) {
+  for (int64_t window : {0, 1, 4, 8}) {
+    CompiledGraph &graph = graphOf(window);
+    ASSERT_EQ(graph.error, "");
+    std::vector<float> rows;
+    for (int64_t p = 0; p < 20; ++p)
+      rows.insert(rows.end(), 8, float(p));
+    std::vector<float> got = graph.interpret(rows);
+    ASSERT_EQ(got.size(), rows.size());
+    for (int64_t p = 0; p < 20; ++p)
+      EXPECT_FLOAT_EQ(got[size_t(p * 8)],
+                      float(meanOfVisible(p, window, [](int64_t e) { return double(e); })));
+  }
 }
 
 TEST_F(WindowFaults, ManyStepsAfterTheRingHasWrapped) {
