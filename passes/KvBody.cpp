@@ -68,22 +68,25 @@ public:
   LogicalResult run();
 
 private:
-  /// A source of an attend, and what its rows come from.
+  /// What an op reads the history of: a source of an attend, or the keys of a
+  /// selection, and what its rows come from.
   struct Source {
-    AttendOp::Source streams;
-    SmallVector<Value> reads; ///< keys, then the value
+    AttendOp::Source streams; ///< of an attend
+    SmallVector<Value> reads; ///< keys, then the value of an attend
     Rebuild rebuild;
     CacheKind kind = CacheKind::Paged;
   };
 
-  LogicalResult analyse(AttendOp attend);
-  FailureOr<CacheKind> kindOf(AttendOp attend, unsigned index, const Source &source);
+  LogicalResult analyse(Operation *reader);
+  LogicalResult analyse(Operation *reader, unsigned index, Source source);
+  FailureOr<CacheKind> kindOf(Operation *reader, unsigned index, const Source &source);
   LogicalResult placeAppends();
   void emitAppends(Operation *after);
   void convert(AttendOp attend);
+  void convertSelection(Operation *selector);
   Value partial(AttendOp attend, const Source &source, Value state, ArrayRef<Value> keysAndValue);
-  SmallVector<Value> readRows(AttendOp attend, const Source &source);
-  void rebuildRows(AttendOp attend, const Source &source, IRMapping &rowsOf);
+  SmallVector<Value> readRows(Operation *reader, const Source &source);
+  void rebuildRows(Operation *reader, const Source &source, IRMapping &rowsOf);
   void removeDead();
   template <typename OpT>
   void setLayer(OpT op, Operation *origin) {
@@ -96,7 +99,7 @@ private:
   Region &body;
   OpBuilder builder;
   IRMapping mapping;
-  DenseMap<Operation *, std::vector<Source>> sources; ///< of each attend
+  DenseMap<Operation *, std::vector<Source>> sources; ///< of each reader
   DenseMap<Operation *, SmallVector<const KeptRow *>> appends; ///< after an op; null: first
   DenseMap<Value, StringRef> cacheOf;
   DenseMap<Value, int64_t> segmentOf;
@@ -111,48 +114,69 @@ static Operation *later(Operation *a, Operation *b) {
   return a->isBeforeInBlock(b) ? b : a;
 }
 
+/// The score that a selection picks from; null for other ops.
+static ScoreOp scoresOf(Operation *op) {
+  if (auto topK = dyn_cast<TopKOp>(op))
+    return topK.getScores().getDefiningOp<ScoreOp>();
+  if (auto topK = dyn_cast<BlockTopKOp>(op))
+    return topK.getScores().getDefiningOp<ScoreOp>();
+  return nullptr;
+}
+
 //===----------------------------------------------------------------------===//
 // What is read, and when it can be written
 //===----------------------------------------------------------------------===//
 
-FailureOr<CacheKind> BodyConverter::kindOf(AttendOp attend, unsigned index, const Source &source) {
+FailureOr<CacheKind> BodyConverter::kindOf(Operation *reader, unsigned index,
+                                           const Source &source) {
   std::optional<CacheKind> kind;
   for (Value kept : source.rebuild.kept) {
     const Keep &keep = rows.find(cacheOf.lookup(kept))->second.keep;
     if (kind && *kind != keep.kind)
-      return attend.emitOpError("source ")
+      return reader->emitOpError("source ")
              << index << " reads rows of pages and of a ring together; expected one kind";
     kind = keep.kind;
     int64_t window = source.streams.window;
     if (keep.kind == CacheKind::Ring && (window == 0 || window > keep.rows))
-      return attend.emitOpError("source ")
+      return reader->emitOpError("source ")
              << index << " sees " << (window ? std::to_string(window) : "all")
              << " tokens; ring '" << keep.cache << "' keeps " << keep.rows;
   }
   if (!kind || *kind == CacheKind::State)
-    return attend.emitOpError("source ")
+    return reader->emitOpError("source ")
            << index << " reads no rows of pages or a ring; expected kept streams";
   return *kind;
 }
 
-LogicalResult BodyConverter::analyse(AttendOp attend) {
+LogicalResult BodyConverter::analyse(Operation *reader, unsigned index, Source source) {
+  FailureOr<Rebuild> rebuild = findRebuild(reader, source.reads);
+  if (failed(rebuild))
+    return failure();
+  source.rebuild = *rebuild;
+  FailureOr<CacheKind> kind = kindOf(reader, index, source);
+  if (failed(kind))
+    return failure();
+  source.kind = *kind;
+  sources[reader].push_back(std::move(source));
+  return success();
+}
+
+LogicalResult BodyConverter::analyse(Operation *reader) {
+  if (ScoreOp score = scoresOf(reader)) {
+    Source source;
+    source.reads.push_back(score.getKey());
+    return analyse(reader, 0, std::move(source));
+  }
+  auto attend = dyn_cast<AttendOp>(reader);
+  if (!attend)
+    return success();
   for (auto [i, streams] : llvm::enumerate(attend.getSources())) {
-    if (streams.selection)
-      return attend.emitOpError("source ")
-             << i << " reads a selection; expected causal and window sources";
     Source source;
     source.streams = streams;
     source.reads = streams.keys;
     source.reads.push_back(streams.value);
-    FailureOr<Rebuild> rebuild = findRebuild(attend, source.reads);
-    if (failed(rebuild))
+    if (failed(analyse(reader, i, std::move(source))))
       return failure();
-    source.rebuild = *rebuild;
-    FailureOr<CacheKind> kind = kindOf(attend, i, source);
-    if (failed(kind))
-      return failure();
-    source.kind = *kind;
-    sources[attend].push_back(std::move(source));
   }
   return success();
 }
@@ -161,10 +185,11 @@ LogicalResult BodyConverter::analyse(AttendOp attend) {
 /// reader as well.
 LogicalResult BodyConverter::placeAppends() {
   DenseMap<StringRef, SmallVector<Operation *>> readers;
-  for (AttendOp attend : model.getBlock().getOps<AttendOp>())
-    for (const Source &source : sources[attend])
-      for (Value kept : source.rebuild.kept)
-        readers[cacheOf.lookup(kept)].push_back(attend);
+  for (Operation &op : model.getBlock())
+    if (auto it = sources.find(&op); it != sources.end())
+      for (const Source &source : it->second)
+        for (Value kept : source.rebuild.kept)
+          readers[cacheOf.lookup(kept)].push_back(&op);
   for (const auto &[name, row] : rows) {
     Operation *after = nullptr;
     for (Value stream : row.streams)
@@ -198,7 +223,7 @@ void BodyConverter::emitAppends(Operation *after) {
 
 /// Adds to `rowsOf` the streams that lie between the source's rows and what it
 /// reads.
-void BodyConverter::rebuildRows(AttendOp attend, const Source &source, IRMapping &rowsOf) {
+void BodyConverter::rebuildRows(Operation *reader, const Source &source, IRMapping &rowsOf) {
   SmallVector<Value> inputs, inputRows, results;
   SmallVector<Type> resultTypes;
   for (Value kept : source.rebuild.kept)
@@ -213,8 +238,8 @@ void BodyConverter::rebuildRows(AttendOp attend, const Source &source, IRMapping
       results.push_back(read);
       resultTypes.push_back(kv::RowsType::of(cast<StreamType>(read.getType())));
     }
-  auto rebuild = builder.create<kv::RebuildOp>(attend.getLoc(), resultTypes, inputRows);
-  setLayer(rebuild, attend);
+  auto rebuild = builder.create<kv::RebuildOp>(reader->getLoc(), resultTypes, inputRows);
+  setLayer(rebuild, reader);
   OpBuilder::InsertionGuard guard(builder);
   Block *block = builder.createBlock(&rebuild.getBody());
   IRMapping inside;
@@ -228,21 +253,21 @@ void BodyConverter::rebuildRows(AttendOp attend, const Source &source, IRMapping
   SmallVector<Value> yielded;
   for (Value result : results)
     yielded.push_back(inside.lookup(result));
-  builder.create<kv::YieldOp>(attend.getLoc(), yielded);
+  builder.create<kv::YieldOp>(reader->getLoc(), yielded);
   rowsOf.map(ValueRange(results), rebuild.getResults());
 }
 
-/// The rows of the source's keys and value.
-SmallVector<Value> BodyConverter::readRows(AttendOp attend, const Source &source) {
+/// The rows of what the source reads.
+SmallVector<Value> BodyConverter::readRows(Operation *reader, const Source &source) {
   IRMapping rowsOf;
   for (Value kept : source.rebuild.kept)
     rowsOf.map(kept, builder
-                         .create<kv::ReadOp>(attend.getLoc(),
+                         .create<kv::ReadOp>(reader->getLoc(),
                                              kv::RowsType::of(cast<StreamType>(kept.getType())),
                                              cacheOf.lookup(kept), segmentOf.lookup(kept))
                          .getRows());
   if (!source.rebuild.ops.empty())
-    rebuildRows(attend, source, rowsOf);
+    rebuildRows(reader, source, rowsOf);
   SmallVector<Value> result;
   for (Value read : source.reads)
     result.push_back(rowsOf.lookup(read));
@@ -254,10 +279,11 @@ Value BodyConverter::partial(AttendOp attend, const Source &source, Value state,
   SmallVector<Value> queries;
   for (Value query : source.streams.queries)
     queries.push_back(mapping.lookup(query));
+  Value selection = source.streams.selection;
   auto op = builder.create<kv::AttendPartialOp>(
       attend.getLoc(), state.getType(), state, queries, keysAndValue.drop_back(),
-      keysAndValue.back(), attend.getScaleAttr(),
-      builder.getI64IntegerAttr(source.streams.window), attend.getConstsAttr());
+      keysAndValue.back(), selection ? mapping.lookup(selection) : Value(),
+      attend.getScaleAttr(), builder.getI64IntegerAttr(source.streams.window), attend.getConstsAttr());
   IRMapping map;
   attend.getScoreMap().cloneInto(&op.getScoreMap(), map);
   setLayer(op, attend);
@@ -288,6 +314,26 @@ void BodyConverter::convert(AttendOp attend) {
   mapping.map(attend.getResult(), finish.getResult());
 }
 
+void BodyConverter::convertSelection(Operation *selector) {
+  ScoreOp score = scoresOf(selector);
+  auto copyOf = [&](Value v) { return v ? mapping.lookup(v) : Value(); };
+  int64_t block = 1, pinFirst = 0, pinNewest = 0;
+  Reduction reduction = Reduction::Max;
+  if (auto blocks = dyn_cast<BlockTopKOp>(selector)) {
+    block = blocks.getBlock(), reduction = blocks.getReduction();
+    pinFirst = blocks.getPinFirst(), pinNewest = blocks.getPinNewest();
+  }
+  Value key = readRows(selector, sources[selector].front()).front();
+  auto op = builder.create<kv::TopKOp>(
+      selector->getLoc(), cast<SelectionType>(selector->getResult(0).getType()),
+      copyOf(score.getQuery()), key, copyOf(score.getWeights()), copyOf(score.getWithin()),
+      score.getActivation(), score.getScale(), block, reduction, pinFirst, pinNewest);
+  setLayer(op, selector);
+  if (Attribute trace = selector->getAttr(kTraceAttr))
+    op->setAttr(kTraceAttr, trace);
+  mapping.map(selector->getResult(0), op.getResult());
+}
+
 /// Erases what nobody reads: projections of the chunk whose rows are rebuilt.
 void BodyConverter::removeDead() {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.front())))
@@ -299,8 +345,8 @@ LogicalResult BodyConverter::run() {
   for (const auto &[name, row] : rows)
     for (auto [i, stream] : llvm::enumerate(row.streams))
       cacheOf[stream] = name, segmentOf[stream] = i;
-  for (AttendOp attend : model.getBlock().getOps<AttendOp>())
-    if (failed(analyse(attend)))
+  for (Operation &op : model.getBlock())
+    if (failed(analyse(&op)))
       return failure();
   if (failed(placeAppends()))
     return failure();
@@ -311,8 +357,13 @@ LogicalResult BodyConverter::run() {
   for (Operation &op : model.getBlock().without_terminator()) {
     if (auto attend = dyn_cast<AttendOp>(op)) {
       convert(attend);
+    } else if (sources.count(&op)) {
+      convertSelection(&op);
+    } else if (isa<ScoreOp>(op)) {
+      continue; // part of what selects by it
     } else if (readsHistory(&op)) {
-      return op.emitOpError("reads history and has no form on rows; expected attn.attend");
+      return op.emitOpError("reads history and has no form on rows; expected attn.attend or a "
+                            "selection");
     } else {
       Operation *copy = builder.clone(op, mapping);
       for (StringRef name : {StringRef(kIdAttr), StringRef(kStorageAttr), StringRef(kKeepAttr)})

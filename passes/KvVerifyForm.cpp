@@ -39,7 +39,10 @@ private:
     if (auto read = dyn_cast<kv::ReadOp>(op))
       return checkRead(read);
     if (auto partial = dyn_cast<kv::AttendPartialOp>(op))
-      return success(succeeded(checkState(op)) && succeeded(checkSource(partial)));
+      return failure(failed(checkState(op)) ||
+                     failed(checkSource(partial, sourceOf(partial), partial.getWindow())));
+    if (auto topK = dyn_cast<kv::TopKOp>(op))
+      return checkSource(topK, {topK.getKey()}, 0);
     if (isa<kv::AttendInitOp>(op))
       return checkState(op);
     if (isa<kv::AttendFinishOp, kv::RebuildOp>(op))
@@ -83,11 +86,19 @@ private:
            << " uses; expected one";
   }
 
-  LogicalResult checkSource(kv::AttendPartialOp partial) {
-    if (!partial.readsRows())
-      return success();
-    SmallVector<Value> open(partial.getKeys());
-    open.push_back(partial.getValue());
+  /// The rows that an attend reads.
+  static SmallVector<Value> sourceOf(kv::AttendPartialOp partial) {
+    SmallVector<Value> rows;
+    if (partial.readsRows()) {
+      llvm::append_range(rows, partial.getKeys());
+      rows.push_back(partial.getValue());
+    }
+    return rows;
+  }
+
+  /// Checks what `open`, rows that `reader` reads, come from. A window of 0 means
+  /// all entries, or those that a selection picks among them.
+  LogicalResult checkSource(Operation *reader, SmallVector<Value> open, int64_t window) {
     std::optional<kv::CacheKind> kind;
     while (!open.empty()) {
       Operation *op = open.pop_back_val().getDefiningOp();
@@ -98,34 +109,34 @@ private:
       auto read = cast<kv::ReadOp>(op);
       kv::CacheOp cache = cacheOf(read.getCache());
       if (kind && *kind != cache.getKind())
-        return partial.emitOpError("reads rows of a ")
+        return reader->emitOpError("reads rows of a ")
                << stringifyCacheKind(*kind) << " cache and of a "
                << stringifyCacheKind(cache.getKind()) << " cache; expected one kind";
       kind = cache.getKind();
-      if (failed(checkOrder(partial, cache)))
+      if (failed(checkOrder(reader, window, cache)))
         return failure();
     }
     return success();
   }
 
-  LogicalResult checkOrder(kv::AttendPartialOp partial, kv::CacheOp cache) {
+  LogicalResult checkOrder(Operation *reader, int64_t window, kv::CacheOp cache) {
     bool appended = appends.count(cache);
     if (cache.getKind() == kv::CacheKind::State)
-      return partial.emitOpError("reads @")
+      return reader->emitOpError("reads @")
              << cache.getSymName() << ", which is a state; expected pages or a ring";
     if (cache.getKind() == kv::CacheKind::Paged && !appended)
-      return partial.emitOpError("reads @")
+      return reader->emitOpError("reads @")
              << cache.getSymName() << " before it is appended to; expected pages to hold the "
              << "chunk's own rows first";
     if (cache.getKind() != kv::CacheKind::Ring)
       return success();
     if (appended)
-      return partial.emitOpError("reads @")
+      return reader->emitOpError("reads @")
              << cache.getSymName() << " after it is appended to; expected a ring to be written "
              << "after its last reader";
-    int64_t window = partial.getWindow(), rows = *cache.getRows();
+    int64_t rows = *cache.getRows();
     if (window == 0 || window > rows)
-      return partial.emitOpError("sees ")
+      return reader->emitOpError("sees ")
              << (window ? std::to_string(window) : "all") << " tokens of @" << cache.getSymName()
              << "; the ring keeps " << rows;
     return success();

@@ -11,6 +11,10 @@ using namespace mlir::attn;
 /// Entries that a token with `context` visible tokens sees.
 static double entriesSeen(kv::AttendPartialOp op, double context) {
   double entries = std::floor(context / op.getEvery());
+  if (op.getSelection()) {
+    auto type = cast<SelectionType>(op.getSelection().getType());
+    return std::min(entries, double(type.getPicks()) * double(type.getBlock()));
+  }
   return op.getWindow() ? std::min(entries, double(op.getWindow())) : entries;
 }
 
@@ -52,7 +56,8 @@ BodyWork attn::workOfBody(Block &body, double context) {
     for (Value query : partial.getQueries())
       channels += cast<StreamType>(query.getType()).getChannels();
     work.perToken += entries * 2.0 * double(partial.getHeads()) * double(channels);
-    work.perStep += entries * rebuildWork(partial);
+    // What tokens select differs: each has its rows rebuilt.
+    (partial.getSelection() ? work.perToken : work.perStep) += entries * rebuildWork(partial);
   }
   return work;
 }

@@ -41,6 +41,18 @@ LogicalResult BodyBuilder::build(Block &block) {
   return success();
 }
 
+/// Fails at the first op that a program has no launch for yet.
+static LogicalResult checkSelections(kv::StepOp step) {
+  WalkResult result = step.walk([](Operation *op) {
+    if (!llvm::any_of(op->getResultTypes(), llvm::IsaPred<attn::SelectionType>))
+      return WalkResult::advance();
+    op->emitOpError("selects entries; the CPU backend does not run selections yet, expected "
+                    "attention to all entries or to a window");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 /// Checks that the step is what a program can express and declares its caches.
 static LogicalResult declare(ModuleOp module, kv::StepOp step, ProgramContext &context) {
   FunctionType type = step.getFunctionType();
@@ -48,6 +60,8 @@ static LogicalResult declare(ModuleOp module, kv::StepOp step, ProgramContext &c
       type.getInput(0) != type.getResult(0) || cast<StreamType>(type.getInput(0)).getEvery() != 1)
     return step.emitOpError("expected one stream of hidden states in and one like it out, found ")
            << type;
+  if (failed(checkSelections(step)))
+    return failure();
   Program &program = context.planned.program;
   program.hidden = cast<StreamType>(type.getInput(0)).getNumFeatures();
   // One body for all sequences: no batch is split.

@@ -145,19 +145,20 @@ attn.model @x(%x: !attn.stream<4>) -> !attn.stream<4> attributes {form = "prefil
 // -----
 
 #row = {cache = "p", every = 1 : i64, format = #attn.format<f32>, kind = "paged", layer = 0 : i64, name = "a", readers = array<i64: 0>, rows = 0 : i64, segment = 0 : i64}
-attn.model @selected(%x: !attn.stream<4> {attn.keep = #row}) -> !attn.stream<1x4> {
+#ring = {cache = "r", every = 1 : i64, format = #attn.format<f32>, kind = "ring", layer = 0 : i64, name = "a", readers = array<i64: 0>, rows = 8 : i64, segment = 0 : i64}
+attn.model @selected(%x: !attn.stream<4> {attn.keep = #row}, %y: !attn.stream<4> {attn.keep = #ring}) -> !attn.stream<1x4> {
   %s = attn.score none scale 1.0 (%x, %x : !attn.stream<4>, !attn.stream<4>) -> !attn.scores
   %p = attn.top_k %s : !attn.scores -> !attn.selection<2>
-  // expected-error@+1 {{source 0 reads a selection; expected causal and window sources}}
-  %o = attn.attend scale 0.5 select %p : !attn.selection<2> (%x, %x : !attn.stream<4>, !attn.stream<4>)
-      values %x : !attn.stream<4> -> !attn.stream<1x4>
+  // expected-error@+1 {{source 0 sees all tokens; ring 'r' keeps 8}}
+  %o = attn.attend scale 0.5 select %p : !attn.selection<2> (%x, %y : !attn.stream<4>, !attn.stream<4>)
+      values %y : !attn.stream<4> -> !attn.stream<1x4>
   attn.return %o : !attn.stream<1x4>
 }
 
 // -----
 
 attn.model @compressed(%x: !attn.stream<4>) -> !attn.stream<4, every 2> {
-  // expected-error@+1 {{reads history and has no form on rows; expected attn.attend}}
+  // expected-error@+1 {{reads history and has no form on rows; expected attn.attend or a selection}}
   %y = attn.compress every 2 (%x at 0 : !attn.stream<4>) -> !attn.stream<4, every 2>
   attn.return %y : !attn.stream<4, every 2>
 }

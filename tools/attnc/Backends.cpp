@@ -77,6 +77,30 @@ static void append(RunResult &result, const std::string &name, const attn::Strea
   trace.rows.insert(trace.rows.end(), value.data.begin(), value.data.end());
 }
 
+/// Adds a selection as the executors publish it: for each token and group the
+/// numbers of the picks, ascending, then -1 up to the `picks` of its type.
+static void append(RunResult &result, const std::string &name, const attn::SelectionValue &value,
+                   int64_t picks) {
+  RunResult::Trace &trace = result.traces[name];
+  trace.width = value.groups * picks;
+  for (const std::vector<int64_t> &row : value.picks) {
+    trace.rows.insert(trace.rows.end(), row.begin(), row.end());
+    trace.rows.insert(trace.rows.end(), picks - int64_t(row.size()), -1.0f);
+  }
+}
+
+/// The picks of the selection that `model` publishes as `name`.
+static int64_t picksOf(attn::ModelOp model, StringRef name) {
+  int64_t picks = 0;
+  model.walk([&](Operation *op) {
+    auto traced = op->getAttrOfType<StringAttr>(attn::kTraceAttr);
+    if (traced && traced.getValue() == name && op->getNumResults() == 1)
+      if (auto type = dyn_cast<attn::SelectionType>(op->getResult(0).getType()))
+        picks = type.getPicks();
+  });
+  return picks;
+}
+
 static Result<RunResult> interpretModel(attn::ModelOp model, Workload &work, bool trace) {
   RunResult result;
   std::string error;
@@ -96,7 +120,14 @@ static Result<RunResult> interpretModel(attn::ModelOp model, Workload &work, boo
       if (trace)
         append(result, name.str(), value);
     };
-    if (length && failed(attn::interpret(model, input, *work.weights, outputs, sink)))
+    auto selections = [&](StringRef name, const attn::SelectionValue &value) {
+      if (trace)
+        append(result, name.str(), value, picksOf(model, name));
+    };
+    attn::InterpretHooks hooks;
+    hooks.trace = sink;
+    hooks.traceSelection = selections;
+    if (length && failed(attn::interpret(model, input, *work.weights, outputs, hooks)))
       return Error{error.empty() ? "the interpreter failed" : error};
     if (length)
       result.hidden.insert(result.hidden.end(), outputs[0].data.begin(), outputs[0].data.end());

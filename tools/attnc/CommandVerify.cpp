@@ -172,6 +172,29 @@ std::string expectedPrefix(const Compilation &compilation) {
   }
 }
 
+/// A selection in expected.safetensors, [tokens, groups, entries] of 0 and 1 with
+/// the groups left out where there is one, as the numbers of the picks: rows like
+/// those of `trace`.
+Result<std::vector<float>> readSelection(const SafetensorsFile &file, const std::string &name,
+                                         const RunResult::Trace &trace) {
+  Result<std::vector<int32_t>> marks = file.readI32(name);
+  if (!marks)
+    return Error{marks.error()};
+  const std::vector<int64_t> &shape = file.find(name)->shape;
+  int64_t entries = shape.back(), groups = shape.size() == 3 ? shape[1] : 1;
+  if (shape.size() < 2 || shape.size() > 3 || trace.width % groups != 0)
+    return Error{file.path() + ": " + name + " has shape " + shapeString(shape) +
+                 "; expected [tokens, groups, entries] for rows of " +
+                 std::to_string(trace.width) + " picks"};
+  int64_t picks = trace.width / groups, lists = shape[0] * groups;
+  std::vector<float> rows(lists * picks, -1.0f);
+  for (int64_t list = 0; list < lists; ++list)
+    for (int64_t e = 0, found = 0; e < entries; ++e)
+      if ((*marks)[list * entries + e] && found < picks)
+        rows[list * picks + found++] = float(e);
+  return rows;
+}
+
 /// Compares with expected.safetensors of the input folder, where it has values
 /// for the whole run. Returns false when they disagree.
 Result<bool> compareExpected(const Compilation &compilation, const Invocation &invocation,
@@ -190,9 +213,12 @@ Result<bool> compareExpected(const Compilation &compilation, const Invocation &i
   Comparison comparison("expected.safetensors");
   bool any = false;
   auto compare = [&](const std::string &name, const std::vector<float> &mine) -> std::string {
-    if (!(*file)->find(prefix + name))
+    const TensorInfo *info = (*file)->find(prefix + name);
+    if (!info)
       return "";
-    Result<std::vector<float>> values = (*file)->readF32(prefix + name);
+    Result<std::vector<float>> values =
+        info->type == DType::U8 ? readSelection(**file, prefix + name, found.traces.at(name))
+                                : (*file)->readF32(prefix + name);
     if (!values)
       return values.error();
     any = true;

@@ -8,6 +8,7 @@
 
 #include "dialect/Attn/Interpreter/Evaluation.h"
 #include "dialect/Attn/Interpreter/Kernels.h"
+#include "dialect/Attn/Interpreter/Picking.h"
 
 #include "llvm/Support/Parallel.h"
 
@@ -117,10 +118,6 @@ struct Candidate {
   }
 };
 
-/// Where the first NaN of a selection is, by (token, group, first element of the
-/// block).
-using FirstNaN = std::optional<std::array<int64_t, 3>>;
-
 } // namespace
 
 /// Appends the positions of the `k` candidates to be picked.
@@ -156,51 +153,44 @@ static std::vector<Candidate> makeBlocks(const ScoreValue &scores, int64_t t, in
   return blocks;
 }
 
-/// Runs `select(t, group, nan)` for all tokens and groups; reports the first NaN.
-static void forEachRow(Evaluation &e, const ScoreValue &scores,
-                       llvm::function_ref<std::vector<int64_t>(int64_t, int64_t, FirstNaN &)> select) {
+std::vector<int64_t> attn::pickBlocks(const ScoreValue &scores, int64_t t, int64_t group,
+                                      const PickRule &rule, FirstNaN &nan) {
+  std::vector<Candidate> blocks = makeBlocks(scores, t, group, rule.block, rule.reduction, nan);
+  std::vector<Candidate> rest;
+  std::vector<int64_t> picks;
+  for (auto [i, block] : llvm::enumerate(blocks)) {
+    if (int64_t(i) < rule.pinFirst || int64_t(blocks.size() - i) <= rule.pinNewest)
+      picks.push_back(block.position);
+    else if (!std::isnan(block.score))
+      rest.push_back(block);
+  }
+  pick(rest, rule.picks - int64_t(picks.size()), picks);
+  std::sort(picks.begin(), picks.end());
+  return picks;
+}
+
+/// Picks for all tokens and groups; reports the first NaN.
+static LogicalResult pickRows(Evaluation &e, const PickRule &rule) {
+  const ScoreValue &scores = e.scores(0);
   SelectionValue &result = e.selectionResult();
   std::vector<FirstNaN> nans(result.picks.size());
   llvm::parallelFor(0, result.picks.size(), [&](size_t row) {
-    std::vector<int64_t> picks =
-        select(int64_t(row) / scores.groups, int64_t(row) % scores.groups, nans[row]);
-    std::sort(picks.begin(), picks.end());
-    result.picks[row] = std::move(picks);
+    result.picks[row] = pickBlocks(scores, int64_t(row) / scores.groups,
+                                   int64_t(row) % scores.groups, rule, nans[row]);
   });
   for (const FirstNaN &nan : nans)
-    if (nan)
-      return e.reportNaN((*nan)[0], (*nan)[1], (*nan)[2]);
-}
-
-LogicalResult TopKOp::evaluate(Evaluation &e) {
-  const ScoreValue &scores = e.scores(0);
-  forEachRow(e, scores, [&](int64_t t, int64_t group, FirstNaN &nan) {
-    std::vector<Candidate> elements = makeBlocks(scores, t, group, 1, Reduction::Max, nan);
-    llvm::erase_if(elements, [](const Candidate &c) { return std::isnan(c.score); });
-    std::vector<int64_t> picks;
-    pick(elements, getType().getPicks(), picks);
-    return picks;
-  });
+    if (nan) {
+      e.reportNaN((*nan)[0], (*nan)[1], (*nan)[2]);
+      break;
+    }
   return success();
 }
+
+LogicalResult TopKOp::evaluate(Evaluation &e) { return pickRows(e, {getType().getPicks()}); }
 
 LogicalResult BlockTopKOp::evaluate(Evaluation &e) {
-  const ScoreValue &scores = e.scores(0);
-  forEachRow(e, scores, [&](int64_t t, int64_t group, FirstNaN &nan) {
-    std::vector<Candidate> blocks =
-        makeBlocks(scores, t, group, getBlock(), getReduction(), nan), rest;
-    std::vector<int64_t> picks;
-    for (auto [i, block] : llvm::enumerate(blocks)) {
-      if (int64_t(i) < int64_t(getPinFirst()) ||
-          int64_t(blocks.size() - i) <= int64_t(getPinNewest()))
-        picks.push_back(block.position);
-      else if (!std::isnan(block.score))
-        rest.push_back(block);
-    }
-    pick(rest, getType().getPicks() - int64_t(picks.size()), picks);
-    return picks;
-  });
-  return success();
+  return pickRows(e, {getType().getPicks(), int64_t(getBlock()), getReduction(),
+                      int64_t(getPinFirst()), int64_t(getPinNewest())});
 }
 
 LogicalResult ExpandOp::evaluate(Evaluation &e) {

@@ -66,8 +66,29 @@ static LogicalResult checkParts(AttendPartialOp op) {
   return success();
 }
 
+/// Fails unless the selection, if any, picks rows that the heads can share.
+static LogicalResult checkSelection(AttendPartialOp op) {
+  if (!op.getSelection())
+    return success();
+  auto type = cast<attn::SelectionType>(op.getSelection().getType());
+  if (!op.readsRows())
+    return op.emitOpError("selects among the chunk's own elements; expected rows of a cache");
+  if (op.getWindow())
+    return op.emitOpError("has a selection and a window of ")
+           << int64_t(op.getWindow()) << "; expected window 0";
+  if (type.getEvery() != op.getEvery())
+    return op.emitOpError("selects entries every ")
+           << type.getEvery() << " tokens, its rows are one every " << op.getEvery();
+  if (op.getHeads() % type.getGroups() != 0)
+    return op.emitOpError("selection has ") << type.getGroups()
+                                            << " groups, which does not divide the "
+                                            << op.getHeads() << " heads of the state";
+  return success();
+}
+
 LogicalResult AttendPartialOp::verify() {
-  if (failed(checkRows(*this, "value", getValue().getType())) || failed(checkParts(*this)))
+  if (failed(checkRows(*this, "value", getValue().getType())) || failed(checkParts(*this)) ||
+      failed(checkSelection(*this)))
     return failure();
   StreamType value = *elementType(getValue().getType());
   int64_t channels = getState().getType().getChannels();

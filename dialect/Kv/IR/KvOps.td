@@ -261,7 +261,8 @@ def Kv_AttendPartialOp : Kv_Op<"attend_partial", [
     Keys and the value are all rows of caches of one kind and rate (read or
     rebuilt), or all streams: the chunk's own elements. Visibility as in `attn.attend`: window 0
     means every entry up to the query's token. Scores are scale * sum_p q_p . k_p,
-    then the region, if any, as in `attn.attend`.
+    then the region, if any, as in `attn.attend`. With `select`, only the rows that
+    the selection picks are read, of those the token sees.
 
     Example:
 
@@ -274,6 +275,7 @@ def Kv_AttendPartialOp : Kv_Op<"attend_partial", [
   }];
   let arguments = (ins Kv_StateType:$state, Variadic<Attn_StreamType>:$queries,
                        Variadic<AnyType>:$keys, AnyType:$value,
+                       Optional<Attn_SelectionType>:$selection,
                        F64Attr:$scale, I64Attr:$window,
                        OptionalAttr<ArrayAttr>:$consts);
   let results = (outs Kv_StateType:$result);
@@ -287,7 +289,7 @@ def Kv_AttendPartialOp : Kv_Op<"attend_partial", [
   let assemblyFormat = [{
     $state `scale` $scale `window` $window ` ` `(` $queries `:` qualified(type($queries)) `)`
     `keys` ` ` `(` $keys `:` type($keys) `)` `value` $value `:` type($value)
-    (`consts` $consts^)? attr-dict `->` qualified(type($result)) ($score_map^)?
+    (`select` $selection^ `:` qualified(type($selection)))? (`consts` $consts^)? attr-dict `->` qualified(type($result)) ($score_map^)?
   }];
   let hasVerifier = 1;
 }
@@ -303,6 +305,49 @@ def Kv_AttendFinishOp : Kv_Op<"attend_finish", [Pure, DeclareOpInterfaceMethods<
   let arguments = (ins Kv_StateType:$state, OptionalAttr<FlatSymbolRefAttr>:$sink);
   let results = (outs Attn_StreamType:$result);
   let assemblyFormat = "$state (`sink` $sink^)? attr-dict `:` qualified(type($state)) `->` qualified(type($result))";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Selection
+//===----------------------------------------------------------------------===//
+
+def Kv_TopKOp : Kv_Op<"top_k", [Pure, AttrSizedOperandSegments]> {
+  let summary = "Scores the rows of a cache and picks the best";
+  let description = [{
+    `attn.score` and `attn.top_k` in one, over rows of a paged cache: each token of
+    the chunk scores every entry that it sees (or that is in `within`) and picks
+    the highest. With a `block` other than 1, or pins, it is `attn.block_top_k`.
+    Scores are nowhere as long as the context; two selectors over the same scores
+    each compute them.
+
+    Example:
+
+    ```mlir
+    %k = kv.read @layers.2.index [0] : !kv.rows<128, every 4>
+    %sel = kv.top_k relu scale 1.104854e-02 (%q, %k : !attn.stream<64x128>, !kv.rows<128, every 4>)
+        weights %w : !attn.stream<64> -> !attn.selection<512, every 4>
+    %pool = kv.top_k relu scale 1.104854e-02 (%q, %k : !attn.stream<64x128>, !kv.rows<128, every 4>)
+        block 8 max pin_newest 1 -> !attn.selection<256, every 4, block 8>
+    ```
+  }];
+  let arguments = (ins Attn_StreamType:$query, Kv_RowsType:$key,
+                       Optional<Attn_StreamType>:$weights,
+                       Optional<Attn_SelectionType>:$within,
+                       Attn_Activation:$activation, F64Attr:$scale,
+                       DefaultValuedAttr<I64Attr, "1">:$block,
+                       DefaultValuedAttr<Attn_Reduction, "::mlir::attn::Reduction::Max">:$reduction,
+                       DefaultValuedAttr<I64Attr, "0">:$pin_first,
+                       DefaultValuedAttr<I64Attr, "0">:$pin_newest);
+  let results = (outs Attn_SelectionType:$result);
+  let assemblyFormat = [{
+    $activation `scale` $scale ` `
+    `(` $query `,` $key `:` qualified(type($query)) `,` qualified(type($key)) `)`
+    (`weights` $weights^ `:` qualified(type($weights)))?
+    (`within` $within^ `:` qualified(type($within)))?
+    (`block` $block^ $reduction)? (`pin_first` $pin_first^)? (`pin_newest` $pin_newest^)?
+    attr-dict `->` qualified(type($result))
+  }];
   let hasVerifier = 1;
 }
 

@@ -30,7 +30,7 @@ static constexpr int64_t tileEntries = 32;
 namespace mlir::kv {
 
 /// A key part or the value for the entries of a tile: head h of entry
-/// tile.begin + i is at row(i, h).
+/// tile[i] is at row(i, h).
 struct TileRows {
   const double *data = nullptr;
   int64_t features = 0, channels = 0, run = 1; ///< run: query heads per head
@@ -56,24 +56,24 @@ struct Folding {
   /// tokens before this step.
   EntryRange visible(int64_t start, int64_t position) const;
 
-  /// Folds entries [begin, end) of the tile that begins at `tileBegin` into the
-  /// state of one token and head.
-  void fold(SoftmaxState &state, int64_t token, int64_t position, int64_t head,
-            int64_t tileBegin, EntryRange seen, attn::ScalarProgram *program) const;
+  /// Folds `entries`, those of the tile from its row `first` on, into the state
+  /// of one token and head.
+  void fold(SoftmaxState &state, int64_t token, int64_t position, int64_t head, int64_t first,
+            ArrayRef<int64_t> entries, attn::ScalarProgram *program) const;
 
 private:
-  void mapScores(int64_t position, int64_t head, EntryRange seen, double *scores,
+  void mapScores(int64_t position, int64_t head, ArrayRef<int64_t> entries, double *scores,
                  attn::ScalarProgram &program) const;
 };
 
 } // namespace mlir::kv
 
-void Folding::mapScores(int64_t position, int64_t head, EntryRange seen, double *scores,
-                        attn::ScalarProgram &program) const {
-  int64_t count = seen.end - seen.begin;
+void Folding::mapScores(int64_t position, int64_t head, ArrayRef<int64_t> entries,
+                        double *scores, attn::ScalarProgram &program) const {
+  int64_t count = entries.size();
   std::vector<std::vector<double>> values(3 + consts.size());
   values[0].assign(count, double(position));
-  for (int64_t e = seen.begin; e < seen.end; ++e)
+  for (int64_t e : entries)
     values[1].push_back(double(e * every));
   values[2].assign(count, double(head));
   for (auto [i, constant] : llvm::enumerate(consts))
@@ -85,9 +85,10 @@ void Folding::mapScores(int64_t position, int64_t head, EntryRange seen, double 
 }
 
 void Folding::fold(SoftmaxState &state, int64_t token, int64_t position, int64_t head,
-                   int64_t tileBegin, EntryRange seen, attn::ScalarProgram *program) const {
+                   int64_t first, ArrayRef<int64_t> entries,
+                   attn::ScalarProgram *program) const {
   double scores[tileEntries];
-  int64_t count = seen.end - seen.begin, first = seen.begin - tileBegin;
+  int64_t count = entries.size();
   for (int64_t i = 0; i < count; ++i) {
     double score = 0;
     for (auto [query, key] : llvm::zip_equal(queries, keys))
@@ -96,7 +97,7 @@ void Folding::fold(SoftmaxState &state, int64_t token, int64_t position, int64_t
     scores[i] = scale * score;
   }
   if (program)
-    mapScores(position, head, seen, scores, *program);
+    mapScores(position, head, entries, scores, *program);
   int64_t row = token * heads + head;
   double max = state.max[row];
   for (int64_t i = 0; i < count; ++i)
@@ -165,7 +166,7 @@ LogicalResult Frame::prepare(AttendPartialOp op, Folding &folding) {
 
 /// Fills in the folding's rows of a tile; `loaded` holds those that are not the
 /// chunk's own.
-LogicalResult Frame::loadTile(AttendPartialOp op, unsigned sequence, EntryRange tile,
+LogicalResult Frame::loadTile(AttendPartialOp op, unsigned sequence, ArrayRef<int64_t> tile,
                               Folding &folding, SmallVectorImpl<StreamValue> &loaded) {
   const Axis &entries = axis(folding.every);
   SmallVector<Value> sources(op.getKeys());
@@ -182,7 +183,7 @@ LogicalResult Frame::loadTile(AttendPartialOp op, unsigned sequence, EntryRange 
         return failure();
       data = loaded.emplace_back(std::move(*rows)).data.data();
     } else {
-      data = value(source).row(entries.first[sequence] + tile.begin -
+      data = value(source).row(entries.first[sequence] + tile.front() -
                                entries.firstEntry[sequence]);
     }
     folding.keys.push_back(tileRows(data, source.getType(), folding.heads));
@@ -200,22 +201,52 @@ LogicalResult Frame::foldSequence(AttendPartialOp op, unsigned sequence, Folding
   EntryRange all{folding.visible(start, start).begin,
                  folding.visible(start, start + count - 1).end};
   SmallVector<StreamValue> loaded;
+  std::vector<int64_t> tile;
   for (int64_t begin = all.begin; begin < all.end; begin += tileEntries) {
-    EntryRange tile{begin, std::min(all.end, begin + tileEntries)};
+    int64_t end = std::min(all.end, begin + tileEntries);
+    tile.clear();
+    for (int64_t e = begin; e < end; ++e)
+      tile.push_back(e);
     if (failed(loadTile(op, sequence, tile, folding, loaded)))
       return failure();
     llvm::parallelFor(0, folding.heads, [&](size_t head) {
       std::optional<attn::ScalarProgram> program = folding.scoreMap;
       for (int64_t t = 0; t < count; ++t) {
         EntryRange seen = folding.visible(start, start + t);
-        seen.begin = std::max(seen.begin, tile.begin);
-        seen.end = std::min(seen.end, tile.end);
+        seen.begin = std::max(seen.begin, begin);
+        seen.end = std::min(seen.end, end);
         if (!seen.empty())
-          folding.fold(state, firstToken + t, start + t, head, tile.begin, seen,
+          folding.fold(state, firstToken + t, start + t, head, seen.begin - begin,
+                       ArrayRef(tile).slice(seen.begin - begin, seen.end - seen.begin),
                        program ? &*program : nullptr);
       }
     });
   }
+  return success();
+}
+
+/// Folds what a sequence's new tokens select: no other row is read.
+LogicalResult Frame::foldSelected(AttendPartialOp op, unsigned sequence, Folding &folding,
+                                  SoftmaxState &state) {
+  const attn::SelectionValue &picked = selection(op.getSelection());
+  int64_t start = slices[sequence]->start, firstToken = axis(1).first[sequence];
+  int64_t run = folding.heads / picked.groups;
+  std::optional<attn::ScalarProgram> program = folding.scoreMap;
+  SmallVector<StreamValue> loaded;
+  std::vector<int64_t> entries;
+  for (int64_t t = 0; t < slices[sequence]->count; ++t)
+    for (int64_t group = 0; group < picked.groups; ++group) {
+      entries.clear();
+      picked.elements(firstToken + t, group, folding.visible(start, start + t).end, entries);
+      for (size_t begin = 0; begin < entries.size(); begin += tileEntries) {
+        ArrayRef<int64_t> tile = ArrayRef(entries).drop_front(begin).take_front(tileEntries);
+        if (failed(loadTile(op, sequence, tile, folding, loaded)))
+          return failure();
+        for (int64_t head = group * run; head < (group + 1) * run; ++head)
+          folding.fold(state, firstToken + t, start + t, head, 0, tile,
+                       program ? &*program : nullptr);
+      }
+    }
   return success();
 }
 
@@ -227,7 +258,8 @@ LogicalResult Frame::attend(AttendPartialOp op) {
   std::unique_ptr<SoftmaxState> state =
       op.getState().hasOneUse() ? std::move(old) : std::make_unique<SoftmaxState>(*old);
   for (unsigned s = 0; s < slices.size(); ++s)
-    if (failed(foldSequence(op, s, folding, *state)))
+    if (failed(op.getSelection() ? foldSelected(op, s, folding, *state)
+                                 : foldSequence(op, s, folding, *state)))
       return failure();
   states[op.getResult()] = std::move(state);
   return success();

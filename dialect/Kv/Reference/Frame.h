@@ -54,6 +54,7 @@ public:
 private:
   const Axis &axis(int64_t every);
   const attn::StreamValue &value(Value v) { return live.find(v)->second; }
+  const attn::SelectionValue &selection(Value v) { return selections.find(v)->second; }
 
   void bindInput(Block &body);
   LogicalResult execute(Operation &op);
@@ -67,17 +68,26 @@ private:
   unsigned cacheOf(FlatSymbolRefAttr symbol) const { return cacheNumbers.lookup(symbol.getValue()); }
   uint8_t *rowBytes(unsigned cache, unsigned sequence, int64_t entry, int64_t offset,
                     int64_t stride) const;
-  /// The elements of `rows` for a tile of one sequence's entries.
-  FailureOr<attn::StreamValue> load(Value rows, unsigned sequence, EntryRange tile);
-  attn::StreamValue loadSegment(ReadOp read, unsigned sequence, EntryRange tile);
-  LogicalResult rebuild(RebuildOp op, unsigned sequence, EntryRange tile);
+  /// The elements of `rows` for some of one sequence's entries. What was rebuilt
+  /// stays in `rebuilt`: to be cleared before other entries are loaded.
+  FailureOr<attn::StreamValue> load(Value rows, unsigned sequence, ArrayRef<int64_t> entries);
+  attn::StreamValue loadSegment(ReadOp read, unsigned sequence, ArrayRef<int64_t> entries);
+  LogicalResult rebuild(RebuildOp op, unsigned sequence, ArrayRef<int64_t> entries);
+
+  // Selection (Select.cpp).
+  attn::SelectionValue &makeSelection(Value result);
+  LogicalResult select(TopKOp op);
+  LogicalResult select(TopKOp op, unsigned sequence, attn::SelectionValue &result);
+  void publishSelection(StringRef name, Value v);
 
   // Attention (Attend.cpp).
   LogicalResult attend(AttendPartialOp op);
   LogicalResult prepare(AttendPartialOp op, Folding &folding);
-  LogicalResult loadTile(AttendPartialOp op, unsigned sequence, EntryRange tile, Folding &folding,
-                         SmallVectorImpl<attn::StreamValue> &loaded);
+  LogicalResult loadTile(AttendPartialOp op, unsigned sequence, ArrayRef<int64_t> tile,
+                         Folding &folding, SmallVectorImpl<attn::StreamValue> &loaded);
   LogicalResult foldSequence(AttendPartialOp op, unsigned sequence, Folding &folding,
+                             SoftmaxState &state);
+  LogicalResult foldSelected(AttendPartialOp op, unsigned sequence, Folding &folding,
                              SoftmaxState &state);
   void finishState(AttendFinishOp op, const float *sink);
 
@@ -90,6 +100,7 @@ private:
   SmallVector<const ::attnc::SequenceSlice *> slices;
   std::map<int64_t, Axis> axes; ///< by rate
   llvm::DenseMap<Value, attn::StreamValue> live;
+  llvm::DenseMap<Value, attn::SelectionValue> selections;
   llvm::DenseMap<Value, unsigned> usesLeft;
   llvm::DenseMap<Value, std::unique_ptr<SoftmaxState>> states;
   /// Results of the rebuilds of the tile at hand.

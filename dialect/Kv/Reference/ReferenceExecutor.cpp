@@ -62,7 +62,7 @@ std::string ReferenceExecutor::step(const ::attnc::StepBatch &batch, const Refer
            std::to_string(cacheList.size());
   std::string message;
   ScopedDiagnosticHandler handler(stepOp.getContext(), [&](Diagnostic &diagnostic) {
-    if (message.empty())
+    if (message.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
       message = diagnostic.str();
     return success();
   });
@@ -146,6 +146,14 @@ LogicalResult Frame::execute(Operation &op) {
   }
   if (auto partial = dyn_cast<AttendPartialOp>(op))
     return attend(partial);
+  if (auto topK = dyn_cast<TopKOp>(op))
+    return select(topK);
+  if (auto expand = dyn_cast<attn::ExpandOp>(op)) {
+    // In this order: a new value may move the others.
+    attn::SelectionValue &expanded = makeSelection(expand.getResult());
+    expanded.picks = selection(expand.getInput()).picks;
+    return success();
+  }
   if (auto finishOp = dyn_cast<AttendFinishOp>(op)) {
     const float *sink = nullptr;
     attn::Evaluation evaluation(&op, {}, {}, {}, weights);
@@ -162,7 +170,8 @@ LogicalResult kv::evaluatePerToken(Operation &op, ArrayRef<const StreamValue *> 
                                    ::attnc::WeightSource &weights,
                                    SmallVectorImpl<StreamValue> &results) {
   auto evaluator = dyn_cast<attn::EvaluateOpInterface>(op);
-  if (!evaluator || isa<attn::HistoryOpInterface>(op))
+  if (!evaluator || isa<attn::HistoryOpInterface>(op) ||
+      !llvm::all_of(op.getResultTypes(), llvm::IsaPred<StreamType>))
     return op.emitOpError("has no meaning inside a step; expected kv ops and attn ops that read "
                           "no history");
   for (Type type : op.getResultTypes()) {
@@ -198,7 +207,11 @@ LogicalResult Frame::evaluate(Operation &op) {
 /// Hands the op's result to the trace, if it has a name.
 void Frame::publish(Operation &op) {
   auto name = op.getAttrOfType<StringAttr>(attn::kTraceAttr);
-  if (!name || !trace || op.getNumResults() != 1 || !live.count(op.getResult(0)))
+  if (!name || !trace || op.getNumResults() != 1)
+    return;
+  if (selections.count(op.getResult(0)))
+    return publishSelection(name, op.getResult(0));
+  if (!live.count(op.getResult(0)))
     return;
   const StreamValue &result = value(op.getResult(0));
   int64_t every = cast<StreamType>(op.getResult(0).getType()).getEvery();
@@ -218,8 +231,10 @@ void Frame::publish(Operation &op) {
 /// Frees the operands that `op` was the last to read, and unread results.
 void Frame::release(Operation &op) {
   for (Value result : op.getResults())
-    if (!(usesLeft[result] = countUses(result)))
+    if (!(usesLeft[result] = countUses(result))) {
       live.erase(result);
+      selections.erase(result);
+    }
   for (Value operand : op.getOperands()) {
     auto left = usesLeft.find(operand);
     if (left == usesLeft.end() || --left->second != 0)
@@ -227,6 +242,7 @@ void Frame::release(Operation &op) {
     usesLeft.erase(left);
     live.erase(operand);
     states.erase(operand);
+    selections.erase(operand);
   }
 }
 

@@ -22,7 +22,8 @@
 namespace mlir::kv {
 
 /// Receives values that a step publishes: rows [row, row + count) of the batch,
-/// `width` numbers each, one after another.
+/// `width` numbers each, one after another. Of a selection, `width` is groups *
+/// k: for each group the numbers of the picks, ascending, then -1.
 using ReferenceTrace = std::function<void(const std::string &name, int64_t row, int64_t count,
                                           int64_t width, const float *data)>;
 

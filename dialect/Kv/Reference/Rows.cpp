@@ -64,14 +64,14 @@ LogicalResult Frame::append(AppendOp op) {
   return success();
 }
 
-StreamValue Frame::loadSegment(ReadOp read, unsigned sequence, EntryRange tile) {
+StreamValue Frame::loadSegment(ReadOp read, unsigned sequence, ArrayRef<int64_t> entries) {
   unsigned number = cacheOf(read.getCacheAttr());
   const CacheDesc &cache = caches[number];
   const ::attnc::Segment &segment = cache.segments[read.getSegment()];
   const ::attnc::SegmentPlace &place = cache.places[read.getSegment()];
   StreamValue loaded{segment.channels, {}};
   std::vector<float> values(segment.channels);
-  for (int64_t e = tile.begin; e < tile.end; ++e) {
+  for (int64_t e : entries) {
     ::attnc::decode(segment.format, rowBytes(number, sequence, e, place.data, place.dataStride),
                     rowBytes(number, sequence, e, place.scale, place.scaleStride),
                     segment.channels, values.data());
@@ -80,16 +80,16 @@ StreamValue Frame::loadSegment(ReadOp read, unsigned sequence, EntryRange tile) 
   return loaded;
 }
 
-/// Runs the body of `op` on a tile; its results are in `rebuilt` then.
-LogicalResult Frame::rebuild(RebuildOp op, unsigned sequence, EntryRange tile) {
+/// Runs the body of `op` on some entries; its results are in `rebuilt` then.
+LogicalResult Frame::rebuild(RebuildOp op, unsigned sequence, ArrayRef<int64_t> entries) {
   Block &body = op.getBody().front();
   std::vector<int64_t> positions;
   int64_t every = cast<RowsType>(op.getInputs()[0].getType()).getEvery();
-  for (int64_t e = tile.begin; e < tile.end; ++e)
+  for (int64_t e : entries)
     positions.push_back(e * every);
   llvm::DenseMap<Value, StreamValue> values;
   for (auto [argument, input] : llvm::zip_equal(body.getArguments(), op.getInputs())) {
-    FailureOr<StreamValue> loaded = load(input, sequence, tile);
+    FailureOr<StreamValue> loaded = load(input, sequence, entries);
     if (failed(loaded))
       return failure();
     values[argument] = std::move(*loaded);
@@ -110,12 +110,12 @@ LogicalResult Frame::rebuild(RebuildOp op, unsigned sequence, EntryRange tile) {
   return success();
 }
 
-FailureOr<StreamValue> Frame::load(Value rows, unsigned sequence, EntryRange tile) {
+FailureOr<StreamValue> Frame::load(Value rows, unsigned sequence, ArrayRef<int64_t> entries) {
   if (auto read = rows.getDefiningOp<ReadOp>())
-    return loadSegment(read, sequence, tile);
+    return loadSegment(read, sequence, entries);
   if (auto it = rebuilt.find(rows); it != rebuilt.end())
     return it->second;
-  if (failed(rebuild(rows.getDefiningOp<RebuildOp>(), sequence, tile)))
+  if (failed(rebuild(rows.getDefiningOp<RebuildOp>(), sequence, entries)))
     return failure();
   return rebuilt.find(rows)->second;
 }
