@@ -16,7 +16,9 @@ std::string printScalarBody(mlir::Region &body) {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::DenseMap<mlir::Value, unsigned> numbers;
-  auto number = [&](mlir::Value value) { return numbers.try_emplace(value, numbers.size()).first->second; };
+  auto number = [&](mlir::Value value) {
+    return numbers.try_emplace(value, numbers.size()).first->second;
+  };
   for (mlir::Value argument : body.getArguments())
     os << '%' << number(argument) << ':' << argument.getType() << ' ';
   for (mlir::Operation &op : body.front()) {
