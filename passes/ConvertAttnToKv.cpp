@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "passes/KvBody.h"
+#include "passes/Support/FoldState.h"
 #include "passes/Support/Graph.h"
 #include "passes/Support/Streams.h"
 
@@ -50,6 +51,8 @@ public:
 private:
   LogicalResult convert(ModelOp decode, Reporter &reporter);
   LogicalResult declareCaches(ModelOp model, const KeptRows &rows, SymbolTable &symbols);
+  LogicalResult declareCache(ModelOp model, const Keep &keep, ArrayRef<Attribute> segments,
+                             SymbolTable &symbols);
 
   PassReport *report = nullptr;
 };
@@ -82,28 +85,45 @@ LogicalResult checkSameRows(ModelOp prefill, const KeptRows &decodeRows, const K
 
 LogicalResult ConvertAttnToKvPass::declareCaches(ModelOp model, const KeptRows &rows,
                                                  SymbolTable &symbols) {
-  OpBuilder builder(model);
   for (const auto &[name, row] : rows) {
-    if (symbols.lookup(name))
-      return model.emitOpError("keeps cache '") << name << "', whose symbol is taken";
     SmallVector<Attribute> segments;
     for (auto [stream, format, segment] : llvm::zip_equal(row.streams, row.formats, row.names))
       segments.push_back(kv::SegmentAttr::get(
           &getContext(), segment, cast<StreamType>(stream.getType()).getNumFeatures(),
           FormatAttr::get(&getContext(), format)));
-    bool paged = row.keep.kind == ::attnc::CacheKind::Paged;
-    OperationState state(model.getLoc(), kv::CacheOp::getOperationName());
-    kv::CacheOp::build(builder, state, builder.getStringAttr(name),
-                       kv::CacheKindAttr::get(&getContext(), kv::CacheKind(row.keep.kind)),
-                       paged ? IntegerAttr() : builder.getI64IntegerAttr(row.keep.rows),
-                       builder.getArrayAttr(segments),
-                       builder.getI64IntegerAttr(row.keep.every),
-                       builder.getI64IntegerAttr(row.keep.layer),
-                       builder.getDenseI64ArrayAttr(row.keep.readers),
-                       builder.getI64IntegerAttr(pageEntries), builder.getStringAttr(layout),
-                       StringAttr());
-    builder.insert(Operation::create(state));
+    if (failed(declareCache(model, row.keep, segments, symbols)))
+      return failure();
   }
+  for (CompressOp op : model.getBlock().getOps<CompressOp>()) {
+    FailureOr<Keep> state = getState(op);
+    if (failed(state))
+      return failure();
+    auto segment = kv::SegmentAttr::get(&getContext(), state->name,
+                                        op.getType().getNumFeatures(),
+                                        FormatAttr::get(&getContext(), state->format));
+    if (failed(declareCache(model, *state, {segment}, symbols)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult ConvertAttnToKvPass::declareCache(ModelOp model, const Keep &keep,
+                                                ArrayRef<Attribute> segments,
+                                                SymbolTable &symbols) {
+  if (symbols.lookup(keep.cache))
+    return model.emitOpError("keeps cache '") << keep.cache << "', whose symbol is taken";
+  OpBuilder builder(model);
+  bool paged = keep.kind == ::attnc::CacheKind::Paged;
+  OperationState state(model.getLoc(), kv::CacheOp::getOperationName());
+  kv::CacheOp::build(builder, state, builder.getStringAttr(keep.cache),
+                     kv::CacheKindAttr::get(&getContext(), kv::CacheKind(keep.kind)),
+                     paged ? IntegerAttr() : builder.getI64IntegerAttr(keep.rows),
+                     builder.getArrayAttr(segments), builder.getI64IntegerAttr(keep.every),
+                     builder.getI64IntegerAttr(keep.layer),
+                     builder.getDenseI64ArrayAttr(keep.readers),
+                     builder.getI64IntegerAttr(pageEntries), builder.getStringAttr(layout),
+                     StringAttr());
+  builder.insert(Operation::create(state));
   return success();
 }
 

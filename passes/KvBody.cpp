@@ -11,6 +11,7 @@
 
 #include "passes/KvBody.h"
 
+#include "passes/Support/FoldState.h"
 #include "passes/Support/Graph.h"
 #include "passes/Support/Rebuild.h"
 #include "passes/Support/Streams.h"
@@ -84,6 +85,7 @@ private:
   void emitAppends(Operation *after);
   void convert(AttendOp attend);
   void convertSelection(Operation *selector);
+  LogicalResult convert(CompressOp pooling);
   Value partial(AttendOp attend, const Source &source, Value state, ArrayRef<Value> keysAndValue);
   SmallVector<Value> readRows(Operation *reader, const Source &source);
   void rebuildRows(Operation *reader, const Source &source, IRMapping &rowsOf);
@@ -334,6 +336,24 @@ void BodyConverter::convertSelection(Operation *selector) {
   mapping.map(selector->getResult(0), op.getResult());
 }
 
+LogicalResult BodyConverter::convert(CompressOp pooling) {
+  FailureOr<Keep> state = getState(pooling);
+  if (failed(state))
+    return failure();
+  auto copiesOf = [&](ValueRange values) {
+    return llvm::map_to_vector(values, [&](Value v) { return mapping.lookup(v); });
+  };
+  auto op = builder.create<kv::CompressOp>(
+      pooling.getLoc(), pooling.getType(), FlatSymbolRefAttr::get(pooling.getContext(), state->cache),
+      copiesOf(pooling.getValues()), copiesOf(pooling.getGates()), pooling.getEveryAttr(),
+      pooling.getOffsetsAttr(), pooling.getGatedAttr(), pooling.getBiasAttr());
+  setLayer(op, pooling);
+  if (Attribute trace = pooling->getAttr(kTraceAttr))
+    op->setAttr(kTraceAttr, trace);
+  mapping.map(pooling.getResult(), op.getResult());
+  return success();
+}
+
 /// Erases what nobody reads: projections of the chunk whose rows are rebuilt.
 void BodyConverter::removeDead() {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body.front())))
@@ -361,6 +381,9 @@ LogicalResult BodyConverter::run() {
       convertSelection(&op);
     } else if (isa<ScoreOp>(op)) {
       continue; // part of what selects by it
+    } else if (auto pooling = dyn_cast<CompressOp>(op)) {
+      if (failed(convert(pooling)))
+        return failure();
     } else if (readsHistory(&op)) {
       return op.emitOpError("reads history and has no form on rows; expected attn.attend or a "
                             "selection");

@@ -24,7 +24,11 @@ public:
       if (failed(checkOp(op)))
         return failure();
     for (auto cache : cast<ModuleOp>(symbols.getOp()).getOps<kv::CacheOp>())
-      if (!appends.count(cache))
+      if (cache.getKind() == kv::CacheKind::State) {
+        if (!continued.contains(cache))
+          return block.getParentOp()->emitOpError("has a body that does not continue the state @")
+                 << cache.getSymName() << "; expected one kv.compress of it in each body";
+      } else if (!appends.count(cache))
         return block.getParentOp()->emitOpError("has a body that does not append to cache @")
                << cache.getSymName() << "; expected one append in each body";
     return success();
@@ -41,6 +45,12 @@ private:
     if (auto partial = dyn_cast<kv::AttendPartialOp>(op))
       return failure(failed(checkState(op)) ||
                      failed(checkSource(partial, sourceOf(partial), partial.getWindow())));
+    if (auto pooling = dyn_cast<kv::CompressOp>(op)) {
+      if (continued.insert(cacheOf(pooling.getState())).second)
+        return success();
+      return op.emitOpError("continues ") << pooling.getStateAttr()
+                                          << " a second time; expected once in each body";
+    }
     if (auto topK = dyn_cast<kv::TopKOp>(op))
       return checkSource(topK, {topK.getKey()}, 0);
     if (isa<kv::AttendInitOp>(op))
@@ -145,6 +155,7 @@ private:
   Block &block;
   SymbolTable &symbols;
   DenseMap<Operation *, kv::AppendOp> appends;
+  DenseSet<Operation *> continued; ///< states
   DenseMap<std::pair<Attribute, int64_t>, kv::RowsType> shapes;
 };
 

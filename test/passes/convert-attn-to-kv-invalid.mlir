@@ -158,7 +158,7 @@ attn.model @selected(%x: !attn.stream<4> {attn.keep = #row}, %y: !attn.stream<4>
 // -----
 
 attn.model @compressed(%x: !attn.stream<4>) -> !attn.stream<4, every 2> {
-  // expected-error@+1 {{reads history and has no form on rows; expected attn.attend or a selection}}
+  // expected-error@+1 {{expected 'attn.state', a dictionary}}
   %y = attn.compress every 2 (%x at 0 : !attn.stream<4>) -> !attn.stream<4, every 2>
   attn.return %y : !attn.stream<4, every 2>
 }

@@ -80,7 +80,8 @@ TEST_P(Oracles, AgreeInEverySchedule) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Kv, Oracles, ::testing::Values("deepseek_v32"),
+INSTANTIATE_TEST_SUITE_P(Kv, Oracles, ::testing::Values("deepseek_v32", "deepseek_v4", "deepseek_v41", "llama_gqa",
+                                           "mistral_window", "gpt_oss_sink", "deepseek_v3"),
                          [](const auto &info) { return std::string(info.param); });
 
 } // namespace

@@ -299,15 +299,6 @@ kv.step @s (!attn.stream<8>, !attn.stream<8>) -> (!attn.stream<8>) decode {
   EXPECT_EQ(mlir::kv::ReferenceExecutor::create(*two, weights).error(),
             "found a step @s of other than one stream to one like it; expected hidden states in "
             "and out");
-  auto state = parse(R"(
-kv.cache @c state 1 row [#kv.segment<"a", 8, #attn.format<f32>>]
-kv.step @s (!attn.stream<8>) -> (!attn.stream<8>) decode {
-^bb0(%x: !attn.stream<8>):
-  kv.return %x : !attn.stream<8>
-} prefill {
-})");
-  EXPECT_EQ(mlir::kv::ReferenceExecutor::create(*state, weights).error(),
-            "found the state @c; expected pages and rings only");
 }
 
 TEST_F(KvTest, ABatchBringsAllCaches) {

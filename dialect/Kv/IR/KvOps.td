@@ -351,4 +351,54 @@ def Kv_TopKOp : Kv_Op<"top_k", [Pure, AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
+//===----------------------------------------------------------------------===//
+// Compression
+//===----------------------------------------------------------------------===//
+
+def Kv_CompressOp : Kv_Op<"compress", [
+    MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "Gated pooling of the chunk, continued from a state";
+  let description = [{
+    `attn.compress` within a step: adds the chunk's elements to the state and
+    emits the elements that they complete. Part p reads block offset `at`[p]; it
+    has a gate, the next of `gates`, if `gated`[p].
+
+    The state holds, part after part, the running softmax of the newest 1 - offset
+    blocks, block b in slot b % (1 - offset): a row each of acc, max and sum.
+
+    Example:
+
+    ```mlir
+    %c = kv.compress @layers.2.main_fold every 4 bias @ape
+        values (%vb, %va : !attn.stream<512>, !attn.stream<512>) at [-1, 0]
+        gates (%gb, %ga : !attn.stream<512>, !attn.stream<512>) gated [true, true]
+        -> !attn.stream<512, every 4>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$state, Variadic<Attn_StreamType>:$values,
+                       Variadic<Attn_StreamType>:$gates, I64Attr:$every,
+                       DenseI64ArrayAttr:$offsets, DenseBoolArrayAttr:$gated,
+                       OptionalAttr<FlatSymbolRefAttr>:$bias);
+  let results = (outs Attn_StreamType:$result);
+  let assemblyFormat = [{
+    $state `every` $every (`bias` $bias^)?
+    `values` ` ` `(` $values `:` qualified(type($values)) `)` `at` $offsets
+    (`gates` ` ` `(` $gates^ `:` qualified(type($gates)) `)`)? `gated` $gated
+    attr-dict `->` qualified(type($result))
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// acc, max and sum of one block.
+    static constexpr int64_t kStateRows = 3;
+    SmallVector<::mlir::attn::CompressPart> getParts();
+    /// Rows of the state.
+    int64_t getNumStateRows();
+    /// The rate of the parts.
+    int64_t getInputEvery() {
+      return cast<::mlir::attn::StreamType>(getValues()[0].getType()).getEvery();
+    }
+  }];
+}
+
 #endif

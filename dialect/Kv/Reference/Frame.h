@@ -80,6 +80,12 @@ private:
   LogicalResult select(TopKOp op, unsigned sequence, attn::SelectionValue &result);
   void publishSelection(StringRef name, Value v);
 
+  // Compression (Compress.cpp).
+  LogicalResult compress(CompressOp op);
+  void loadStateRow(unsigned cache, unsigned sequence, int64_t row, std::vector<double> &values);
+  void storeStateRow(unsigned cache, unsigned sequence, int64_t row,
+                     const std::vector<double> &values);
+
   // Attention (Attend.cpp).
   LogicalResult attend(AttendPartialOp op);
   LogicalResult prepare(AttendPartialOp op, Folding &folding);

@@ -37,8 +37,6 @@ std::string ReferenceExecutor::prepare(ModuleOp module) {
            " of other than one stream to one like it; expected hidden states in and out";
   hiddenSize = cast<StreamType>(type.getInput(0)).getNumFeatures();
   for (CacheOp cache : module.getOps<CacheOp>()) {
-    if (cache.getKind() == CacheKind::State)
-      return "found the state @" + cache.getSymName().str() + "; expected pages and rings only";
     cacheNumbers[cache.getSymName()] = cacheList.size();
     cacheList.push_back(cache.getDesc());
   }
@@ -148,6 +146,8 @@ LogicalResult Frame::execute(Operation &op) {
     return attend(partial);
   if (auto topK = dyn_cast<TopKOp>(op))
     return select(topK);
+  if (auto pooling = dyn_cast<CompressOp>(op))
+    return compress(pooling);
   if (auto expand = dyn_cast<attn::ExpandOp>(op)) {
     // In this order: a new value may move the others.
     attn::SelectionValue &expanded = makeSelection(expand.getResult());
