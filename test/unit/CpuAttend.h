@@ -190,12 +190,13 @@ inline void AttendProblem::pack() {
   const std::vector<AttendShape::Part> &all = parts();
   for (size_t p = 0; p < all.size(); ++p) {
     int64_t dim = all[p].dim, heads = all[p].heads;
-    std::vector<float> padded(size_t(std::max<int64_t>(entries, 1) * (heads * (dim + 2) + 7)), poison);
+    int64_t rowSize = heads * (dim + 2) + 7;
+    std::vector<float> padded(size_t(std::max<int64_t>(entries, 1) * rowSize), poison);
     for (int64_t e = 0; e < entries; ++e)
       for (int64_t h = 0; h < heads; ++h) {
         float *value = &row(p, e, h, 0);
         for (int64_t c = 0; c < dim; ++c)
-          padded[size_t(e * (heads * (dim + 2) + 7) + h * (dim + 2) + c)] = value[c];
+          padded[size_t(e * rowSize + h * (dim + 2) + c)] = value[c];
         int64_t page = table[size_t(e / shape.pageEntries)], slot = e % shape.pageEntries;
         uint8_t *data = pages.data() + page * cache.pageBytes + cache.places[p].data +
                         slot * cache.places[p].dataStride + h * shape.format.dataBytes(dim);

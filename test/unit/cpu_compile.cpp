@@ -47,9 +47,8 @@ TEST(CpuTargets, RequiredFeatures) {
 
 TEST(CpuTargets, UnknownNamesAreRefusedWithSuggestions) {
   std::string error = refusal("cpu:haswel");
-  EXPECT_EQ(error.rfind("unknown CPU 'haswel' in target 'cpu:haswel'; similar names are haswell", 0),
-            0u)
-      << error;
+  std::string begin = "unknown CPU 'haswel' in target 'cpu:haswel'; similar names are haswell";
+  EXPECT_EQ(error.substr(0, begin.size()), begin);
   EXPECT_NE(refusal("cpu:"), "");
   EXPECT_EQ(refusal("sm_80"), "target 'sm_80' is not a CPU; expected cpu or cpu:NAME");
 }
@@ -155,7 +154,8 @@ TEST_F(CpuCompile, InnerLoopsKeepTheirSumsInRegisters) {
     int64_t sums = 0, stack = 0;
     for (size_t j = i + 1; j < lines.size() && lines[j].rfind(".L", 0) != 0; ++j) {
       sums += lines[j].find("vfmadd") != std::string::npos;
-      stack += lines[j].find("zmm") != std::string::npos && lines[j].find("rsp)") != std::string::npos;
+      bool vector = lines[j].find("zmm") != std::string::npos;
+      stack += vector && lines[j].find("rsp)") != std::string::npos;
       bool back = lines[j].find("\tj") == 0 && lines[j].find(label) != std::string::npos;
       if (back && sums == 24) {
         ++loops;

@@ -35,8 +35,10 @@ Val f32ToBF16(Emit &e, Val values) {
   Val odd = high & e.constant(bits.type(), 1);
   Val rounded = shiftRight(e, bits + e.constant(bits.type(), 0x7FFF) + odd, 16);
   Val quiet = high | e.constant(bits.type(), 0x40);
-  Val isNaN = e.wrap(e.b.create<arith::CmpFOp>(e.loc, arith::CmpFPredicate::UNO, Value(values), Value(values)));
-  return e.wrap(e.b.create<arith::TruncIOp>(e.loc, i16s(e, n), Value(e.select(isNaN, quiet, rounded))));
+  Val isNaN = e.wrap(e.b.create<arith::CmpFOp>(e.loc, arith::CmpFPredicate::UNO, Value(values),
+                                               Value(values)));
+  Value kept = e.select(isNaN, quiet, rounded);
+  return e.wrap(e.b.create<arith::TruncIOp>(e.loc, i16s(e, n), kept));
 }
 
 Val f16ToF32(Emit &e, Val bits) {
